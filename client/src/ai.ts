@@ -3,8 +3,8 @@ import {
   type ImageModelV4,
   type LanguageModelV4,
   type ProviderV4,
+  type Experimental_VideoModelV4,
 } from '@ai-sdk/provider';
-import type { Experimental_VideoModelV4 } from '@ai-sdk/provider';
 import { ChatModel, specificationVersion } from './ai/chat.ts';
 import { imageModel } from './ai/image.ts';
 import { videoModel } from './ai/video.ts';

@@ -3,7 +3,7 @@ import { eventsOf, parsed } from './events.ts';
 import { withAmounts } from './money.ts';
 import { newKey } from './runtime.ts';
 import { chunksOf, errorFrom } from './replies.ts';
-import { usualSilenceMs, type Call, type Transport, type Wanted } from './transport.ts';
+import { usualSilenceMs, type Call, type Transport, type CallRequest } from './transport.ts';
 import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
 
 /** Calls of text models: a whole reply, or a stream of chunks. */
@@ -52,7 +52,7 @@ export function createChat(transport: Transport): Chat {
     options: ChatOptions = {},
   ): Promise<Completion | AsyncIterable<ChatChunk>> {
     const { idempotencyKey = newKey(), callId } = options;
-    const wanted: Wanted = {
+    const wanted: CallRequest = {
       method: 'POST',
       path: '/chat/completions',
       json: input,

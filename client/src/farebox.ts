@@ -14,7 +14,14 @@ import { createKeys, type Keys } from './keys.ts';
 import { formatUsd, withAmounts } from './money.ts';
 import { environment, newKey } from './runtime.ts';
 import { openScope } from './scope.ts';
-import { Transport, checkCall, segments, type Call, type Retry, type Wanted } from './transport.ts';
+import {
+  Transport,
+  checkCall,
+  segments,
+  type Call,
+  type Retry,
+  type CallRequest,
+} from './transport.ts';
 import type {
   Balance,
   Cancelled,
@@ -351,7 +358,7 @@ export class Farebox {
     requestId: string,
     rest: string,
     call: Call | undefined,
-    more: Partial<Wanted> = {},
+    more: Partial<CallRequest> = {},
   ): Promise<T> {
     const wanted = { ...get(`/requests/${segments(requestId, 'request id')}${rest}`), ...more };
     try {
@@ -389,7 +396,7 @@ function queryOf<Filter extends { metadata?: Record<string, string> | undefined 
   return { ...filter, ...Object.fromEntries(pairs) };
 }
 
-function get(path: string): Wanted {
+function get(path: string): CallRequest {
   return { method: 'GET', path, repeatable: true };
 }
 

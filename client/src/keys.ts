@@ -1,18 +1,18 @@
 import { withAmounts } from './money.ts';
-import { segments, type Call, type Transport, type Wanted } from './transport.ts';
+import { segments, type Call, type Transport, type CallRequest } from './transport.ts';
 import type { ApiKey, ApiKeyList, NewApiKey } from './types.ts';
 
 /** Keys of the account, managed by a client whose own key has the scope `keys`. */
 
-type Settable = Omit<
+type SettableFields = Omit<
   ApiKey,
   | ('key_id' | 'hint' | 'scope' | 'state' | 'created_at' | 'created_by' | 'revoked_at')
   | ('spent_usd_micro' | 'reserved_usd_micro' | 'resets_at' | 'open_requests' | 'last_used_at')
 >;
 /** The name and settings of a key. Null: unlimited, or the service's usual limit. */
 export type KeySettings = {
-  [Field in keyof Settable]?:
-    | Settable[Field]
+  [Field in keyof SettableFields]?:
+    | SettableFields[Field]
     | (Field extends 'expires_at' ? Date : never)
     | undefined;
 };
@@ -41,7 +41,7 @@ export interface Keys {
 }
 
 export function createKeys(transport: Transport): Keys {
-  const ask = async <T>(wanted: Omit<Wanted, 'path'>, path: string, call?: Call): Promise<T> =>
+  const ask = async <T>(wanted: Omit<CallRequest, 'path'>, path: string, call?: Call): Promise<T> =>
     withAmounts(await transport.json({ ...wanted, path: `/keys${path}` }, call));
   const at = (keyId: string) => `/${segments(keyId, 'key id')}`;
   return {

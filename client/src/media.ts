@@ -3,7 +3,7 @@ import { badArgument, unreadable } from './error.ts';
 import { nodeFs } from './files.ts';
 import { blobPart, chunksOfStream, isServerSide, type UnsharedBytes } from './runtime.ts';
 import { fieldOf, messageOf } from './unknown.ts';
-import type { Call, Transport, Wanted } from './transport.ts';
+import type { Call, Transport, CallRequest } from './transport.ts';
 import type { UploadedFile } from './types.ts';
 
 /** Finds files in an input, uploads them, and puts their ids in their place. */
@@ -85,7 +85,7 @@ export async function upload(
 /** Sends a stream while it is read. This cannot be retried, because sent bytes are not kept. */
 async function sendStream(
   transport: Transport,
-  wanted: Pick<Wanted, 'method' | 'path' | 'limitMs'>,
+  wanted: Pick<CallRequest, 'method' | 'path' | 'limitMs'>,
   stream: ReadableStream<Uint8Array>,
   options: UploadOptions,
 ): Promise<UploadedFile> {

@@ -25,7 +25,7 @@ export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {
     throw badArgument('signal must be an AbortSignal: give controller.signal.', 'signal');
 }
 
-export interface Wanted {
+export interface CallRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** A path below the base address, or a full URL. */
   path: string;
@@ -48,7 +48,7 @@ export interface Wanted {
 }
 
 /** A call, prepared once for all its attempts. */
-interface Prepared extends Wanted {
+interface PreparedCall extends CallRequest {
   url: string;
   head: Headers;
 }
@@ -88,7 +88,7 @@ export class Transport {
   }
 
   /** Returns the JSON of a reply. `look` gets the response before its body is read. */
-  json<T>(wanted: Wanted, call: Call = {}, look?: (response: Response) => void): Promise<T> {
+  json<T>(wanted: CallRequest, call: Call = {}, look?: (response: Response) => void): Promise<T> {
     return this.#tries(wanted, call, async ({ response, scope }) => {
       try {
         look?.(response);
@@ -106,7 +106,7 @@ export class Transport {
    * Returns the reply once its headers have arrived; from then on, only the time between two chunks
    * is limited.
    */
-  open(wanted: Wanted, call: Call = {}): Promise<OpenResponse> {
+  open(wanted: CallRequest, call: Call = {}): Promise<OpenResponse> {
     return this.#tries(wanted, call, async (held) => {
       // Starts the limit of silence, in case the caller never reads the body.
       held.scope.alive(usualSilenceMs);
@@ -115,14 +115,14 @@ export class Transport {
   }
 
   async #tries<T>(
-    wanted: Wanted,
+    wanted: CallRequest,
     call: Call,
     read: (held: OpenResponse) => Promise<T>,
   ): Promise<T> {
     checkCall(call);
     const most = call.maxRetries ?? this.#options.maxRetries;
     // An input that cannot be serialised is the caller's mistake, not a connection error.
-    const prepared: Prepared = {
+    const prepared: PreparedCall = {
       ...wanted,
       body: bodyOf(wanted),
       url: urlOf(wanted, this.baseUrl),
@@ -152,7 +152,7 @@ export class Transport {
     await pause(waitMs, signal);
   }
 
-  async #once(wanted: Prepared, call: Call): Promise<OpenResponse> {
+  async #once(wanted: PreparedCall, call: Call): Promise<OpenResponse> {
     const { fetch, timeoutMs } = this.#options;
     const tryMs = call.timeoutMs ?? timeoutMs ?? wanted.limitMs ?? usualLimitMs;
     const limitMs = tryMs + (wanted.waitMs ?? 0);
@@ -170,7 +170,7 @@ export class Transport {
     }
   }
 
-  #head({ headers: given, json, idempotencyKey, keyed = true }: Wanted): Headers {
+  #head({ headers: given, json, idempotencyKey, keyed = true }: CallRequest): Headers {
     const { apiKey, headers: always } = this.#options;
     if (idempotencyKey !== undefined && !/^[!-~]{1,255}$/.test(idempotencyKey))
       throw badArgument(
@@ -190,7 +190,7 @@ export class Transport {
     }
   }
 
-  #fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
+  #fault(error: unknown, scope: Scope, wanted: CallRequest): FareboxError {
     if (error instanceof FareboxError) return error;
     const reason: unknown = scope.signal.reason;
     if (reason instanceof FareboxError) return reason;
@@ -203,7 +203,7 @@ export class Transport {
   }
 }
 
-function initOf(wanted: Prepared, { signal }: Scope): RequestInit {
+function initOf(wanted: PreparedCall, { signal }: Scope): RequestInit {
   const body = wanted.body?.();
   return {
     method: wanted.method,
@@ -217,7 +217,7 @@ function initOf(wanted: Prepared, { signal }: Scope): RequestInit {
   };
 }
 
-function bodyOf({ json, body }: Wanted): Wanted['body'] {
+function bodyOf({ json, body }: CallRequest): CallRequest['body'] {
   if (json === undefined) return body;
   let text: string;
   try {
@@ -240,7 +240,7 @@ function isLost({ status, code, retryAfterSeconds }: FareboxError): boolean {
  * Adds to the error the idempotency key, and whether any attempt may have been accepted: even if
  * the last one was refused, the reply to an earlier accepted one may have been lost.
  */
-function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxError {
+function marked(error: FareboxError, wanted: CallRequest, lost: boolean): FareboxError {
   const { idempotencyKey } = wanted;
   if (idempotencyKey === undefined) return error;
   error.idempotencyKey ??= idempotencyKey;
@@ -251,7 +251,7 @@ function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxErro
 }
 
 /** The advice to the caller if the outcome is unknown. */
-function again({ idempotencyKey, method }: Wanted): string {
+function again({ idempotencyKey, method }: CallRequest): string {
   if (idempotencyKey !== undefined) {
     return `It is unknown whether the call was accepted: send it again with idempotencyKey "${idempotencyKey}", and it will not run twice.`;
   }
@@ -260,7 +260,10 @@ function again({ idempotencyKey, method }: Wanted): string {
     : 'Check that the service runs, then try again.';
 }
 
-export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: string): string {
+export function urlOf(
+  { path, query }: Pick<CallRequest, 'path' | 'query'>,
+  baseUrl: string,
+): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === undefined || value === null) continue;
@@ -273,7 +276,7 @@ export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: 
   return search === '' ? address : `${address}?${search}`;
 }
 
-function originOf({ path }: Wanted, baseUrl: string): string {
+function originOf({ path }: CallRequest, baseUrl: string): string {
   return new URL(path.startsWith('/') ? baseUrl : path).origin;
 }
 

@@ -8,7 +8,7 @@ import {
   segments,
   type Call,
   type Transport,
-  type Wanted,
+  type CallRequest,
 } from './transport.ts';
 import { chunksOf, retryAfterOf } from './replies.ts';
 import type { Status } from './types.ts';
@@ -93,7 +93,7 @@ async function* streamed(
   path: string,
   signal: AbortSignal,
 ): AsyncGenerator<Status> {
-  const wanted: Wanted = { method: 'GET', path: `${path}/stream`, repeatable: false };
+  const wanted: CallRequest = { method: 'GET', path: `${path}/stream`, repeatable: false };
   const held = await transport.open(wanted, { signal, timeoutMs: firstEventMs });
   for await (const { event, data } of eventsOf(chunksOf(held, silenceMs)))
     if (event === 'status') yield parsed<Status>(data);
@@ -108,7 +108,7 @@ async function* polled(
   const askedAt = Date.now();
   const query = { wait: pollSeconds };
   const waitMs = pollSeconds * 1000;
-  const wanted: Wanted = { method: 'GET', path, query, repeatable: false, waitMs };
+  const wanted: CallRequest = { method: 'GET', path, query, repeatable: false, waitMs };
   let again = 0;
   const status = await transport.json<Status>(wanted, { signal }, ({ headers }) => {
     again = retryAfterOf(headers) ?? 2;

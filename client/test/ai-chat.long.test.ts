@@ -12,7 +12,7 @@ import {
 } from 'ai';
 import { createFarebox } from '../src/ai.ts';
 import { completion } from '../../server/test/kit/fake.ts';
-import { startFaulty, type Faulty } from '../../server/test/kit/faulty.ts';
+import { startFaulty, type FaultyProxy } from '../../server/test/kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../../server/test/kit/service.ts';
 import { delta, openTap, usageChunk } from '../../server/test/kit/tap.ts';
 import { aiCatalog } from './ai-kit.ts';
@@ -20,7 +20,7 @@ import { aiCatalog } from './ai-kit.ts';
 /** The unmodified AI SDK speaks to text models, through our provider and through the general one. */
 
 let service: Service;
-let proxy: Faulty;
+let proxy: FaultyProxy;
 let account: TestAccount;
 before(async () => {
   service = await startService({ catalog: aiCatalog });

@@ -10,7 +10,7 @@ import {
 } from 'ai';
 import { createFarebox, type FareboxProvider } from '../src/ai.ts';
 import { images, tinyPng } from '../../server/test/kit/fake.ts';
-import { startFaulty, type Faulty } from '../../server/test/kit/faulty.ts';
+import { startFaulty, type FaultyProxy } from '../../server/test/kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../../server/test/kit/service.ts';
 import { until } from '../../server/test/kit/until.ts';
 import { film } from '../../server/test/storage/media-fixtures.ts';
@@ -19,7 +19,7 @@ import { aiCatalog } from './ai-kit.ts';
 /** The unmodified AI SDK makes images and videos through our provider. */
 
 let service: Service;
-let proxy: Faulty;
+let proxy: FaultyProxy;
 let account: TestAccount;
 let farebox: FareboxProvider;
 let bytes: Buffer;

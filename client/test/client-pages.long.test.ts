@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { signWebhook } from '../../server/src/core/request/webhook.ts';
 import { startService, type Service } from '../../server/test/kit/service.ts';
-import { openSandbox, type Opened } from '../../server/test/upstreams/sandbox-kit.ts';
+import { openSandbox, type OpenedSandbox } from '../../server/test/upstreams/sandbox-kit.ts';
 import { installed, root, run, strict, tools, type Project } from './package-kit.ts';
 
 /** Runs every program of docs/client.md and of the package's README unchanged, with the package. */
@@ -12,7 +12,7 @@ import { installed, root, run, strict, tools, type Project } from './package-kit
 const pages = ['docs/client.md', 'client/README.md'];
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-let sandbox: Opened;
+let sandbox: OpenedSandbox;
 let service: Service;
 let project: Project;
 let env: Record<string, string>;

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { startService, type Service, type TestAccount } from '../../server/test/kit/service.ts';
-import { openSandbox, type Opened } from '../../server/test/upstreams/sandbox-kit.ts';
+import { openSandbox, type OpenedSandbox } from '../../server/test/upstreams/sandbox-kit.ts';
 import { run as runTool, strict, tools } from './package-kit.ts';
 
 /** Runs every program of docs/clients.md unchanged, in its own project with the stock packages. */
@@ -13,7 +13,7 @@ import { run as runTool, strict, tools } from './package-kit.ts';
 const root = resolve(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/clients.md'), 'utf8');
 
-let sandbox: Opened;
+let sandbox: OpenedSandbox;
 let service: Service;
 let account: TestAccount;
 let project: string;

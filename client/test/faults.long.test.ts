@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { Farebox, FareboxError, type FareboxOptions } from '../src/index.ts';
 import { rawSql } from '../../server/src/lib/sql/sql.ts';
 import { tinyPng } from '../../server/test/kit/fake.ts';
-import { refused, startFaulty, type Faulty } from '../../server/test/kit/faulty.ts';
+import { refused, startFaulty, type FaultyProxy } from '../../server/test/kit/faulty.ts';
 import { isLong } from '../../server/test/kit/long.ts';
 import { startService, type Service, type TestAccount } from '../../server/test/kit/service.ts';
 import { until } from '../../server/test/kit/until.ts';
@@ -12,7 +12,7 @@ import { until } from '../../server/test/kit/until.ts';
 /** Faults of a call: nothing is lost, nothing is done twice, no key leaks. */
 
 let service: Service;
-let faulty: Faulty;
+let faulty: FaultyProxy;
 let account: TestAccount;
 let farebox: Farebox;
 before(async () => {

@@ -3,7 +3,7 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { startService, type Service } from '../../server/test/kit/service.ts';
-import { openSandbox, type Opened } from '../../server/test/upstreams/sandbox-kit.ts';
+import { openSandbox, type OpenedSandbox } from '../../server/test/upstreams/sandbox-kit.ts';
 import { installed, root, run, strict, tools } from './package-kit.ts';
 
 /**
@@ -24,7 +24,7 @@ const beside = {
   'ai 7, the newest': sdk('7', '3', '4'),
 };
 
-let sandbox: Opened;
+let sandbox: OpenedSandbox;
 let service: Service;
 let env: Record<string, string>;
 let unreachable: string | undefined;

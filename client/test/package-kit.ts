@@ -17,7 +17,7 @@ export interface Project {
   stop(): void;
 }
 
-export interface Ended {
+export interface ProcessResult {
   code: number | null;
   stdout: string;
   stderr: string;
@@ -58,14 +58,14 @@ export function run(
   args: string[],
   cwd: string,
   env: Record<string, string> = {},
-): Promise<Ended> {
+): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, NODE_OPTIONS: '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const ended: Ended = { code: null, stdout: '', stderr: '' };
+    const ended: ProcessResult = { code: null, stdout: '', stderr: '' };
     child.stdout.on('data', (chunk) => (ended.stdout += chunk));
     child.stderr.on('data', (chunk) => (ended.stderr += chunk));
     child.on('error', reject);

@@ -15,7 +15,7 @@ import {
   run,
   tools,
   workspace,
-  type Ended,
+  type ProcessResult,
   type Project,
 } from './package-kit.ts';
 
@@ -61,7 +61,7 @@ const expected = {
   code: 'unknown_model',
 };
 
-function assertWorks({ code, stdout, stderr }: Ended): void {
+function assertWorks({ code, stdout, stderr }: ProcessResult): void {
   assert.equal(code, 0, stderr);
   assert.deepEqual(JSON.parse(stdout), expected);
   assert.equal(stderr, '');

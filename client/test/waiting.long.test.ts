@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { Farebox, FareboxError, type Status } from '../src/index.ts';
 import { images, tinyPng } from '../../server/test/kit/fake.ts';
-import { refused, startFaulty, type Faulty } from '../../server/test/kit/faulty.ts';
+import { refused, startFaulty, type FaultyProxy } from '../../server/test/kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../../server/test/kit/service.ts';
 import { until } from '../../server/test/kit/until.ts';
 
@@ -12,7 +12,7 @@ import { until } from '../../server/test/kit/until.ts';
  */
 
 let service: Service;
-let faulty: Faulty;
+let faulty: FaultyProxy;
 let account: TestAccount;
 let farebox: Farebox;
 before(async () => {

@@ -1,5 +1,4 @@
-import { formatUsd } from '../index.ts';
-import type { Estimate, Model } from '../index.ts';
+import { formatUsd, type Estimate, type Model } from '../index.ts';
 import { about, keyed } from './account.ts';
 import { exits, Stop } from './exits.ts';
 import { readInput, type Fields, type InputOptions } from './jobs/input.ts';

@@ -83,7 +83,7 @@ function aboutText(seconds: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
 
-interface Wanted {
+interface WaitOptions {
   since?: Date | undefined;
   timeout?: number | undefined;
 }
@@ -97,7 +97,7 @@ async function waitForDeposit(
   list: (options: Call) => Promise<Deposit[]>,
   before: Deposit[],
   reveal: () => Promise<void>,
-  { json, quiet, since, timeout }: Context & Wanted,
+  { json, quiet, since, timeout }: Context & WaitOptions,
 ): Promise<bigint> {
   const line = new LiveLine(quiet || json);
   const waiting = since

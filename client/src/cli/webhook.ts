@@ -72,7 +72,7 @@ function isSecret(text: string): boolean {
   return /^whsec_[\w+/=-]+$/.test(text) && Buffer.from(text.slice(6), 'base64').length >= 24;
 }
 
-type Show = (said: Said) => void;
+type Show = (said: ReceivedWebhook) => void;
 
 /** Handles one call and returns the status to answer with. */
 async function answer(
@@ -90,7 +90,7 @@ async function answer(
   return said.verified === false ? 400 : 204;
 }
 
-interface Said {
+interface ReceivedWebhook {
   /** Null if there was no secret to verify with. */
   verified: boolean | null;
   why: string | null;
@@ -105,7 +105,7 @@ async function judge(
   body: Buffer,
   req: IncomingMessage,
   secret: string[] | undefined,
-): Promise<Said> {
+): Promise<ReceivedWebhook> {
   const webhook_id = String(req.headers['webhook-id'] ?? '') || null;
   if (secret === undefined) return { verified: null, why: null, webhook_id, event: parsed(body) };
   try {
@@ -142,7 +142,7 @@ function shower(json: boolean): Show {
   };
 }
 
-function lineOf({ verified, why, event }: Said): string {
+function lineOf({ verified, why, event }: ReceivedWebhook): string {
   const mark =
     verified === null
       ? paint(process.stdout, 'yellow', 'not verified')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../src/index.ts';
-import { startFaulty, type Faulty } from '../../../server/test/kit/faulty.ts';
+import { startFaulty, type FaultyProxy } from '../../../server/test/kit/faulty.ts';
 import { inLong } from '../../../server/test/kit/long.ts';
 import { withService } from '../../../server/test/kit/with-service.ts';
 import { delta, usageChunk } from '../../../server/test/kit/tap.ts';
@@ -183,7 +183,7 @@ async function costOf(work: () => Promise<string>): Promise<{ said: string; real
 /** Passes only so many bytes of each reply, or all of them. */
 async function throughFaulty(
   cutAt: number | undefined,
-  work: (env: Record<string, string>, faulty: Faulty) => Promise<void>,
+  work: (env: Record<string, string>, faulty: FaultyProxy) => Promise<void>,
 ) {
   const faulty = await startFaulty(service.base);
   if (cutAt !== undefined)

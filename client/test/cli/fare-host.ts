@@ -14,7 +14,7 @@ export interface Command {
   stdin: string;
 }
 
-export interface Ended {
+export interface ProcessResult {
   code: number;
   stdout: string;
   stderr: string;
@@ -35,7 +35,7 @@ function collected(name: 'stdout' | 'stderr'): () => string {
   return () => Buffer.concat(parts).toString();
 }
 
-async function run({ args, env, dir, stdin }: Command): Promise<Ended> {
+async function run({ args, env, dir, stdin }: Command): Promise<ProcessResult> {
   process.chdir(dir);
   for (const name of Object.keys(process.env)) delete process.env[name];
   for (const [name, value] of Object.entries(env))

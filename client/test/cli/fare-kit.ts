@@ -10,7 +10,7 @@ import { images } from '../../../server/test/kit/fake.ts';
 import { isLong } from '../../../server/test/kit/long.ts';
 import { fakeCatalog, type Service } from '../../../server/test/kit/service.ts';
 import { until } from '../../../server/test/kit/until.ts';
-import type { Command, Ended } from './fare-host.ts';
+import type { Command, ProcessResult } from './fare-host.ts';
 
 const client = path.join(import.meta.dirname, '../..');
 const built = path.join(client, 'dist/cli/main.js');
@@ -54,7 +54,7 @@ export const catalog = `${fakeCatalog}
     example: { video_url: "https://example.com/a.mp4" }
 `;
 
-export interface Ran {
+export interface CommandResult {
   code: number | null;
   stdout: string;
   stderr: string;
@@ -66,11 +66,11 @@ export interface Ran {
   lines: any[];
 }
 
-export interface Running {
+export interface RunningCommand {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  ended: Promise<Ran>;
+  ended: Promise<CommandResult>;
 }
 
 export interface RunHow {
@@ -87,9 +87,9 @@ export interface Home {
   settingsFile: string;
   jobsFolder: string;
   /** The program in a process of its own. */
-  start(args: string[], how?: RunHow): Running;
+  start(args: string[], how?: RunHow): RunningCommand;
   /** Runs a verb to its end; in the short form, in a process that has run other verbs before. */
-  run(args: string[], how?: RunHow): Promise<Ran>;
+  run(args: string[], how?: RunHow): Promise<CommandResult>;
 }
 
 /** A computer with a saved key; null: without one. */
@@ -143,13 +143,13 @@ export function homeOf(service: Service, key: string | null): Home {
 /** Idle processes that can run the next verb. */
 const idle: ChildProcess[] = [];
 
-async function inHost(command: Command): Promise<Ran> {
+async function inHost(command: Command): Promise<CommandResult> {
   const host = idle.pop() ?? newHost();
-  const { code, stdout, stderr } = await new Promise<Ended>((resolve, reject) => {
+  const { code, stdout, stderr } = await new Promise<ProcessResult>((resolve, reject) => {
     const died = (code: number | null) =>
       reject(new Error(`fare ${command.args.join(' ')} ended its process with ${code}`));
     host.once('exit', died);
-    host.once('message', (ended: Ended) => {
+    host.once('message', (ended: ProcessResult) => {
       host.off('exit', died);
       resolve(ended);
     });
@@ -181,7 +181,7 @@ export async function begin(service: Service, home: Home, args: string[]) {
 /** Far longer than any verb takes, even if all cores are busy. */
 const runMaxMs = 300_000;
 
-function watched(child: ChildProcess): Running {
+function watched(child: ChildProcess): RunningCommand {
   let stdout = '';
   let stderr = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -194,7 +194,7 @@ function watched(child: ChildProcess): Running {
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
 }
 
-function ranWith(code: number | null, stdout: string, stderr: string): Ran {
+function ranWith(code: number | null, stdout: string, stderr: string): CommandResult {
   const all = `exit ${code}\n${stdout}\n${stderr}`;
   return {
     code,
@@ -215,13 +215,13 @@ function ranWith(code: number | null, stdout: string, stderr: string): Ran {
 }
 
 /** Asserts that the command succeeded, and returns its result. */
-export function well(ran: Ran): Ran {
+export function well(ran: CommandResult): CommandResult {
   assert.equal(ran.code, 0, ran.all);
   return ran;
 }
 
 /** Asserts a refusal in words, without a stack and without anything that looks like a key. */
-export function refused(ran: Ran, code: number, says: RegExp): Ran {
+export function refused(ran: CommandResult, code: number, says: RegExp): CommandResult {
   assert.equal(ran.code, code, ran.all);
   assert.match(ran.stderr, says, ran.all);
   assert.doesNotMatch(

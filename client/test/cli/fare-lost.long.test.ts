@@ -6,7 +6,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../../../server/test/kit/fake.ts';
-import { refused as refusedBy, startFaulty, type Faulty } from '../../../server/test/kit/faulty.ts';
+import {
+  refused as refusedBy,
+  startFaulty,
+  type FaultyProxy,
+} from '../../../server/test/kit/faulty.ts';
 import { inShort } from '../../../server/test/kit/long.ts';
 import { startService, type Service, type TestAccount } from '../../../server/test/kit/service.ts';
 import {
@@ -20,7 +24,7 @@ import {
 } from './fare-kit.ts';
 
 let service: Service;
-let faulty: Faulty;
+let faulty: FaultyProxy;
 let account: TestAccount;
 let home: Home;
 let env: Record<string, string>;

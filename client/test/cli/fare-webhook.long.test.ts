@@ -8,7 +8,7 @@ import { verifyWebhook } from '../../src/index.ts';
 import { inLong } from '../../../server/test/kit/long.ts';
 import { startService, type Service } from '../../../server/test/kit/service.ts';
 import { until } from '../../../server/test/kit/until.ts';
-import { homeOf, refused, type Running } from './fare-kit.ts';
+import { homeOf, refused, type RunningCommand } from './fare-kit.ts';
 
 let service: Service;
 before(async () => {
@@ -53,7 +53,7 @@ function signed(body: string): Record<string, string> {
   };
 }
 
-async function end(running: Running) {
+async function end(running: RunningCommand) {
   running.child.kill('SIGINT');
   const ran = await running.ended;
   assert.equal(ran.code, 0, ran.all);

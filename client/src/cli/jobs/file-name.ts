@@ -5,19 +5,19 @@ import path from 'node:path';
  * folder, hide the file, or give it a type that programs execute.
  */
 
-export interface Named {
+export interface NamedJob {
   input: Record<string, unknown>;
   model_id: string;
   request_id: string;
 }
 
-export interface Typed {
+export interface TypedMedia {
   content_type: string;
   file_name?: string;
 }
 
 /** `a-lighthouse-at-dawn-5f02c1.png`: the prompt or the model, and the end of the request's id. */
-export function usualName({ input, model_id, request_id }: Named, media: Typed): string {
+export function usualName({ input, model_id, request_id }: NamedJob, media: TypedMedia): string {
   const prompt = typeof input.prompt === 'string' ? slug(input.prompt) : '';
   const model = slug(model_id.split('/').slice(1).join(' ') || model_id);
   return `${prompt || model || 'output'}-${idEnd(request_id)}${extensionOf(media)}`;
@@ -89,7 +89,7 @@ export function usualExtension(text: string): string | null {
   return known.has(usual) ? usual : null;
 }
 
-export function extensionOf({ content_type, file_name }: Typed): string {
+export function extensionOf({ content_type, file_name }: TypedMedia): string {
   const type = content_type.split(';')[0]!.trim().toLowerCase();
   const named = path.extname(String(file_name ?? '')).toLowerCase();
   return extensions.get(type) ?? (known.has(named) ? named : '.bin');

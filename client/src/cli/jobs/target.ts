@@ -4,7 +4,7 @@ import type { RequestCard } from '../../index.ts';
 import { messageOf } from '../../unknown.ts';
 import { usage } from '../exits.ts';
 import { makeFolder, tryFolder } from '../folders.ts';
-import { usualName, type Typed } from './file-name.ts';
+import { usualName, type TypedMedia } from './file-name.ts';
 
 /** Where outputs are saved, and the names of their files. */
 
@@ -43,7 +43,7 @@ function isFolder(out: string): boolean {
   return /[/\\]$/.test(out);
 }
 
-interface Expected {
+interface ExpectedOutputs {
   force: boolean;
   /** The number of outputs, if it is known. */
   count: number;
@@ -52,7 +52,7 @@ interface Expected {
 }
 
 /** Throws, before anything is spent, if the outputs could not be saved. */
-export function checkOut(out: string | null, { force, count, isText }: Expected): void {
+export function checkOut(out: string | null, { force, count, isText }: ExpectedOutputs): void {
   const target = targetOf(out, '.');
   if (target.kind === 'stdout' || target.kind === 'device') {
     if (count > 1) throw tooMany(count, out!);
@@ -117,7 +117,7 @@ function unwritable(where: string, error: unknown) {
 export function filesFor(
   target: FileTarget,
   card: RequestCard,
-  media: readonly Typed[],
+  media: readonly TypedMedia[],
   { force, own }: { force: boolean; own: readonly string[] },
 ): string[] {
   if (target.kind === 'folder') makeFolder(target.path);

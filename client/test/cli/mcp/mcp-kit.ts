@@ -16,7 +16,7 @@ import {
 } from '../../../../server/test/kit/service.ts';
 import { compileCache, program } from '../fare-kit.ts';
 
-export interface Told {
+export interface LogMessage {
   level: string;
   data: unknown;
 }
@@ -24,7 +24,7 @@ export interface Told {
 /** An agent's program: the official client, with the messages that it gets besides replies. */
 export interface Agent {
   client: Client;
-  told: Told[];
+  told: LogMessage[];
   /** The questions to the person, in order. */
   asked: string[];
   /** Errors about lines that do not belong to the protocol. */
@@ -34,7 +34,7 @@ export interface Agent {
   /** The server's text for people. */
   stderr(): string;
   /** Calls a tool. Throws if the tool refuses. */
-  use(name: string, args?: Record<string, unknown>, options?: UseOptions): Promise<Used>;
+  use(name: string, args?: Record<string, unknown>, options?: UseOptions): Promise<ToolResult>;
   /** Calls a tool that has to refuse, and returns the refusal. */
   refused(name: string, args?: Record<string, unknown>): Promise<Refusal>;
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export interface UseOptions {
   onprogress?: (progress: { progress: number; message?: string }) => void;
 }
 
-export interface Used {
+export interface ToolResult {
   fields: any;
   blocks: ContentBlock[];
 }
@@ -67,7 +67,7 @@ export interface AgentOptions {
 
 /** The client's side, not connected yet. */
 export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
-  const told: Told[] = [];
+  const told: LogMessage[] = [];
   const asked: string[] = [];
   const strayed: Error[] = [];
   const client = new Client(
