@@ -12,7 +12,7 @@ import { ApiFailure, signedOut } from './api.ts';
 import { createPages } from './app.tsx';
 import { Beside } from './components/frame/beside.tsx';
 import { theme } from './theme.ts';
-import { chosenLanguage } from './words.ts';
+import { chosenLanguage, translate } from './i18n.ts';
 
 // Loaded before the text: a late font would shift the layout.
 void document.fonts.load("1em 'Inter Variable'", chosenLanguage() === 'ru' ? 'aя' : 'a');

@@ -1,6 +1,5 @@
 import { createTheme, defaultVariantColorsResolver, type MantineColorsTuple } from '@mantine/core';
-import i18next from 'i18next';
-import './words.ts';
+import { translate } from './i18n.ts';
 
 /** The accent in ten shades, for what Mantine computes; `look/mantine.css` has those that are seen. */
 const teal: MantineColorsTuple = [
@@ -19,7 +18,7 @@ const teal: MantineColorsTuple = [
 /** Labels close buttons for screen readers, in the current language. */
 const closeButtonProps = {
   get 'aria-label'() {
-    return i18next.t('common:close');
+    return translate(`common:${name}`);
   },
 };
 

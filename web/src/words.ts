@@ -1,8 +1,8 @@
 import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
-import { everywhere } from './words/everywhere.ts';
+import { commonTexts } from './texts/everywhere.ts';
 import { keysOf } from './records.ts';
-import type { Failed } from './words/russian.ts';
+import type { Failed } from './texts/russian.ts';
 
 /** The texts of the pages. Each part adds its own, in all languages, when it is loaded. */
 
@@ -55,7 +55,7 @@ function isPair(said: Said | Words): said is Said {
   return Array.isArray(said);
 }
 
-addWords('common', everywhere);
+addWords('common', commonTexts);
 
 export function setLanguage(language: Language): void {
   localStorage.setItem(kept, language);
@@ -64,7 +64,7 @@ export function setLanguage(language: Language): void {
   learn(language);
 }
 
-let russian: typeof import('./words/russian.ts') | undefined;
+let russian: typeof import('./texts/russian.ts') | undefined;
 
 /** An error in the page language, or in the service's English if there is no translation. */
 export function said(failed: Failed): string {
@@ -74,7 +74,7 @@ export function said(failed: Failed): string {
 /** Loads the Russian texts of errors, only for Russian pages. */
 function learn(language: Language): void {
   if (language !== 'ru' || russian) return;
-  void import('./words/russian.ts').then((words) => {
+  void import('./texts/russian.ts').then((words) => {
     russian = words;
     // Renders again what is already on the page.
     return i18next.changeLanguage(i18next.language);

@@ -1,10 +1,10 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { PlainButton } from './styles.ts';
 import { Modal } from './Dialog.tsx';
 import { showFailure } from './Failure.tsx';
+import { useTranslation } from '../i18n.ts';
 
 /** Asks before an action that cannot be undone. */
 export function Confirm(props: {

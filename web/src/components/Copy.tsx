@@ -1,6 +1,6 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../i18n.ts';
 
 /** Copies a text to the clipboard. `what` names it for screen readers. */
 export function Copy({ text, what }: { text: string; what: string }) {

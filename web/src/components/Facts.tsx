@@ -1,9 +1,9 @@
 import { Group, Stack, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Copy } from './Copy.tsx';
 import { Dimmed, Note } from './styles.ts';
 import { When } from './text.tsx';
+import { useTranslation } from '../i18n.ts';
 
 /** Names with their values, one per line. */
 export function Facts({ rows }: { rows: [name: string, value: ReactNode][] }) {

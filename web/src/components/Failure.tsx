@@ -3,9 +3,8 @@ import { RowButton } from './styles.ts';
 import { useMoment } from './text.tsx';
 import { notice } from './frame/notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import { ApiFailure, Unreachable } from '../api.ts';
-import { said } from '../words.ts';
+import { errorText, translate, useTranslation } from '../i18n.ts';
 
 /**
  * An error of a load or an action, in the service's words. `since`: when the data beside it was
@@ -50,6 +49,12 @@ export function messageOf(error: unknown, labels: Record<string, string> = {}): 
       ),
     error instanceof ApiFailure || error instanceof Unreachable ? said(error) : error.message,
   );
+}
+
+/** A fault of the page itself is no text for its user. */
+function textOf(error: unknown): string {
+  if (error instanceof ApiFailure || error instanceof ServiceUnreachable) return errorText(error);
+  return error instanceof InWords ? error.message : translate('common:crashed');
 }
 
 /** Shows the error of an action that leaves the page as it was. */

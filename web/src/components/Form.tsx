@@ -1,9 +1,9 @@
 import { Alert, Button, Group, Stack, type StackProps } from '@mantine/core';
 import { useMutation, type UseMutationOptions } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { messageOf } from './Failure.tsx';
 import { PlainButton } from './styles.ts';
+import { useTranslation } from '../i18n.ts';
 
 interface Typed {
   currentTarget: { value: string };

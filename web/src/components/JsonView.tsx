@@ -1,9 +1,9 @@
 import { Anchor, Box } from '@mantine/core';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { isLong } from '../exact-json.ts';
 import { Copy } from './Copy.tsx';
 import classes from './JsonView.module.css';
+import { useTranslation } from '../i18n.ts';
 
 /** Longer texts, such as a file in a data URL, are folded. */
 const textMax = 300;

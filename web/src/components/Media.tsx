@@ -1,11 +1,11 @@
 import { Anchor, Box, Button, Group } from '@mantine/core';
 import { IconDownload, IconExternalLink, IconPhotoOff } from '@tabler/icons-react';
 import type { CSSProperties, MouseEvent, ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { download } from './download.ts';
 import { Dimmed } from './styles.ts';
 import type { RequestOutput } from '../api-types.ts';
 import { Empty } from './list/Empty.tsx';
+import { useTranslation } from '../i18n.ts';
 
 /** An output of a model: image, video, audio, text or a file to download. */
 export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: string; gone: string }) {

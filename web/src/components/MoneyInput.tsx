@@ -1,6 +1,6 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { isTooLarge, parseUsd } from '../money.ts';
+import { useTranslation } from '../i18n.ts';
 
 /** Which amounts are allowed: `change` means any but 0. */
 type Allowed = 'above_zero' | 'from_zero' | 'change';

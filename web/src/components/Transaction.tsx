@@ -1,8 +1,8 @@
-import './receipt/receipt-words.ts';
+import './receipt/receipt-texts.ts';
 import { Anchor, Group, Text } from '@mantine/core';
 import { IconExternalLink } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import { Copy } from './Copy.tsx';
+import { useTranslation } from '../i18n.ts';
 
 /** The hash of a transaction, with a link to the explorer; shortened unless it is `whole`. */
 export function Transaction(props: {

@@ -1,16 +1,16 @@
 import { type CSSProperties, useEffect, useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import type { Status } from '../api-types.ts';
 import { briefUsd, fullUsd } from '../money.ts';
 import { Dot } from './styles.ts';
+import { useTranslation } from '../i18n.ts';
 
 /** Amounts, shares, times and states as text. */
 
 /** The user's regional variant of the page language. */
 export function useLocale(): string {
-  const { i18n } = useTranslation();
-  const fits = (tag: string) => tag.startsWith(i18n.language) && isTag(tag);
-  return navigator.languages.find(fits) ?? i18n.language;
+  const { language } = useTranslation();
+  const fits = (tag: string) => tag.startsWith(language) && isTag(tag);
+  return navigator.languages.find(fits) ?? language;
 }
 
 /** A browser may report the system's locale, such as `en-US@posix`. */
@@ -108,7 +108,7 @@ const steps: [Intl.RelativeTimeFormatUnit, seconds: number][] = [
 
 /** How long ago a moment was, kept up to date; hovering shows the moment in UTC. */
 export function Ago({ at }: { at: string }) {
-  const { i18n } = useTranslation();
+  const { language } = useTranslation();
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 30_000);
@@ -117,7 +117,7 @@ export function Ago({ at }: { at: string }) {
   // A browser clock behind the service's must not yield a future time.
   const seconds = Math.max(0, (now - Date.parse(at)) / 1000);
   const [unit, size] = steps.find(([, length]) => seconds >= length) ?? ['second', Infinity];
-  const format = new Intl.RelativeTimeFormat(i18n.language, { numeric: 'auto' });
+  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return (
     <time dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
       {format.format(-Math.floor(seconds / size), unit)}
@@ -127,7 +127,7 @@ export function Ago({ at }: { at: string }) {
 
 /** The time between two moments. Without an end it is the time until now, and keeps counting. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
-  const { i18n } = useTranslation();
+  const { language } = useTranslation();
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     if (to !== null) return;
@@ -136,13 +136,13 @@ export function Duration({ from, to }: { from: string; to: string | null }) {
     return () => clearInterval(timer);
   }, [to]);
   const ms = Math.max(0, (to === null ? now : Date.parse(to)) - Date.parse(from));
-  return <span className="number">{formatDuration(ms, i18n.language, to === null)}</span>;
+  return <span className="number">{formatDuration(ms, language, to === null)}</span>;
 }
 
 /** A duration in milliseconds. */
 export function Took({ ms }: { ms: number }) {
-  const { i18n } = useTranslation();
-  return <span className="number">{formatDuration(ms, i18n.language)}</span>;
+  const { language } = useTranslation();
+  return <span className="number">{formatDuration(ms, language)}</span>;
 }
 
 /** `1.4 s`, `2 min 5 s`, `3 h 10 min`; with `whole`, in whole seconds. */

@@ -1,11 +1,11 @@
 import { Anchor, Stack, Text } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { QueryLink, useQueryOf } from '../address.ts';
 import { api } from '../api.ts';
 import { Frame } from './Frame.tsx';
 import { HolderForm } from './HolderForm.tsx';
 import { entrySearch } from './search.ts';
+import { useTranslation } from '../i18n.ts';
 
 /**
  * The page that the letter after a sign-up links to. Waits for a click, because mail programs open

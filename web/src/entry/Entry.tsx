@@ -1,4 +1,4 @@
-import './words.ts';
+import './texts.ts';
 
 /** The pages before sign-in. */
 export { Forgot, Reset } from './Reset.tsx';

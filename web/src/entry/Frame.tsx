@@ -1,7 +1,8 @@
 import { Anchor, Card, Center, Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../components/styles.ts';
+import { useTranslation } from '../i18n.ts';
+import './texts.ts';
 
 /** A card in the centre of an empty page. */
 export function Frame({ title, children }: { title: string; children: ReactNode }) {

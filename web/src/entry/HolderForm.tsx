@@ -1,10 +1,10 @@
 import { Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { ApiFailure } from '../api.ts';
-import { useAuthFailure } from '../auth-words.ts';
+import { useAuthFailure } from '../auth-texts.ts';
 import { Form, useFields } from '../components/Form.tsx';
 import { Password } from '../components/inputs.ts';
+import { useTranslation } from '../i18n.ts';
 
 /** The form of a link's page. It asks for the password only where the service does. */
 export function HolderForm(props: {

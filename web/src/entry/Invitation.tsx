@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { QueryLink, useQueryOf } from '../address.ts';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../components/styles.ts';
 import { api, authCall } from '../api.ts';
 import { Failure, showFailure } from '../components/Failure.tsx';
@@ -13,6 +12,7 @@ import { Frame } from './Frame.tsx';
 import { useGoOn, useSettings } from './signing-in.ts';
 import { SignUpForm } from './SignUp.tsx';
 import { entrySearch } from './search.ts';
+import { useTranslation } from '../i18n.ts';
 
 /**
  * The page that an invitation links to. A signed-in user may accept it; others sign in or up first.

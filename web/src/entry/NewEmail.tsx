@@ -2,13 +2,13 @@ import { Anchor, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
 import { meQuery, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
 import { HolderForm } from './HolderForm.tsx';
 import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
+import { useTranslation } from '../i18n.ts';
 
 /**
  * The page that the mail to a new address links to. Waits for a click, because mail programs open

@@ -1,15 +1,15 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields, Form, Problem } from '../components/Form.tsx';
 import { authCall } from '../api.ts';
-import { useAuthFailure } from '../auth-words.ts';
+import { useAuthFailure } from '../auth-texts.ts';
 import { Frame } from './Frame.tsx';
 import { useSettings } from './signing-in.ts';
 import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 import { EmailInput, NewPassword } from '../components/inputs.ts';
+import { useTranslation } from '../i18n.ts';
 
 export function Forgot() {
   const { t } = useTranslation('entry');

@@ -2,11 +2,10 @@ import { Alert, Anchor, Button, Divider, Group, Stack, Text } from '@mantine/cor
 import { IconFingerprint } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields, Problem } from '../components/Form.tsx';
 import { PlainButton } from '../components/styles.ts';
 import { ApiFailure } from '../api.ts';
-import { useAuthFailure } from '../auth-words.ts';
+import { useAuthFailure } from '../auth-texts.ts';
 import { Frame } from './Frame.tsx';
 import {
   sendVerification,
@@ -19,6 +18,7 @@ import {
 import { QueryLink, useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 import { EmailInput, Password } from '../components/inputs.ts';
+import { useTranslation } from '../i18n.ts';
 
 export function SignIn() {
   const { t } = useTranslation('entry');

@@ -1,6 +1,5 @@
 import { Anchor, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { api } from '../api.ts';
 import { Frame } from './Frame.tsx';
 import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
@@ -8,6 +7,7 @@ import { Form, useFields } from '../components/Form.tsx';
 import { QueryLink, useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 import { EmailInput, NewPassword, NameInput } from '../components/inputs.ts';
+import { useTranslation } from '../i18n.ts';
 
 export function SignUp() {
   const { t } = useTranslation('entry');
@@ -56,7 +56,7 @@ export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) 
     const body = { ...values, ...(token !== undefined && { token }) };
     const { status } = await api('POST /api/sign-up', { body });
     if (status === 'check_mail') return onSent(values.email);
-    const taken = () => Promise.reject(new Error(t('taken')));
+    const taken = () => Promise.reject(new InWords(t('taken')));
     await signInWithPassword(values.email, values.password).then(goOn, taken);
   };
   return (

@@ -1,13 +1,13 @@
 import { Anchor, Button, Checkbox, PinInput, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields, Problem, useSubmit } from '../components/Form.tsx';
 import { authCall } from '../api.ts';
-import { useAuthFailure } from '../auth-words.ts';
+import { useAuthFailure } from '../auth-texts.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
 import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
+import { useTranslation } from '../i18n.ts';
 
 /** The second step of signing in, for users with an authenticator app. */
 export function TwoFactor() {

@@ -1,7 +1,6 @@
 import { Alert, Code, Grid, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { ApiFailure } from '../api.ts';
 import type { OperatorRequest, RequestDetail } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
@@ -13,8 +12,8 @@ import { Part } from '../components/frame/Part.tsx';
 import { useIsNarrow } from '../components/narrow.ts';
 import { Dimmed, Dot, Note } from '../components/styles.ts';
 import { Duration, formatDuration, StatusBadge, Took, When } from '../components/text.tsx';
-import { said } from '../words.ts';
-import './request-words.ts';
+import { errorText, useTranslation } from '../i18n.ts';
+import './request-texts.ts';
 
 /** The page of one request, as the people of its account and the operator see it. */
 
@@ -123,10 +122,10 @@ export function TimelineCard({ request }: { request: AnyDetail }) {
 }
 
 function useMoments(request: AnyDetail): Moment[] {
-  const { t, i18n } = useTranslation('request');
+  const { t, language } = useTranslation('request');
   const { created_at, started_at, completed_at, cleared_at, expires_at, status } = request;
   const between = (from: string, to: string) =>
-    formatDuration(Math.max(0, Date.parse(to) - Date.parse(from)), i18n.language);
+    formatDuration(Math.max(0, Date.parse(to) - Date.parse(from)), language);
   const moments: Moment[] = [{ at: created_at, what: t('created') }];
   for (const [i, attempt] of request.attempts.entries()) {
     const { at, outcome } = attempt;

@@ -1,5 +1,4 @@
 import { Box, Group, Progress, Stack, Text } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import type { ReactNode } from 'react';
 import { isFinal } from '../../../client/src/watch.ts';
 import type { RequestEntry } from '../api-types.ts';
@@ -7,7 +6,8 @@ import { Copy } from '../components/Copy.tsx';
 import { Note } from '../components/styles.ts';
 import { Duration, StatusBadge, Usd, usePercent } from '../components/text.tsx';
 import { briefUsd } from '../money.ts';
-import './request-words.ts';
+import { errorText, useTranslation } from '../i18n.ts';
+import './request-texts.ts';
 
 /** Cells of the lists of requests. */
 

@@ -2,6 +2,7 @@ import { Anchor, Group } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
 import { QueryLink } from '../../address.ts';
 import type { ReactNode } from 'react';
+import { useTranslation } from '../../i18n.ts';
 
 /** A link to the list that this page belongs to. */
 export function BackLink(props: {
@@ -9,6 +10,7 @@ export function BackLink(props: {
   search?: Record<string, string>;
   children: ReactNode;
 }) {
+  const { t } = useTranslation('common');
   return (
     <Anchor
       component={QueryLink}

@@ -3,12 +3,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
-import { useTranslation } from 'react-i18next';
 import type { Me } from '../../api-types.ts';
 import { useAccountQuery } from '../../queries.ts';
 import { Usd } from '../text.tsx';
 import { initials } from './initials.ts';
 import classes from './Shell.module.css';
+import { useTranslation } from '../../i18n.ts';
 
 const PersonMenu = lazy(() => import('./PersonMenu.tsx'));
 

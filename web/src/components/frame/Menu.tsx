@@ -2,9 +2,9 @@ import { UnstyledButton } from '@mantine/core';
 import { IconMenu2, IconX } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
-import { useTranslation } from 'react-i18next';
 import { phonePages, type Section, type SectionPage } from './sections.tsx';
 import classes from './Shell.module.css';
+import { useTranslation } from '../../i18n.ts';
 
 interface Shown {
   section: Section;

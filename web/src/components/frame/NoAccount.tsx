@@ -2,13 +2,13 @@ import { Button } from '@mantine/core';
 import { IconUsersGroup } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { api } from '../../api.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { meQuery } from '../../session.tsx';
 import { Empty } from '../list/Empty.tsx';
 import { showFailure } from '../Failure.tsx';
 import { PageTitle } from './PageTitle.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** For a user who has left their last account. */
 export default function NoAccount() {

@@ -1,7 +1,6 @@
 import { Box, Button, Container } from '@mantine/core';
 import { IconMapQuestion } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { Empty } from '../list/Empty.tsx';
 
 /** The text for a missing page, as a whole page. */
@@ -12,6 +11,7 @@ export function NotFound() {
     </Box>
   );
 }
+import { useTranslation } from '../../i18n.ts';
 
 /** The text for a missing page, inside the frame of the pages. */
 export function NothingHere() {

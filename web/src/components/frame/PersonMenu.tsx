@@ -1,14 +1,13 @@
 import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import type { Me } from '../../api-types.ts';
 import { useSignOut } from '../../session.tsx';
 import { initials } from './initials.ts';
-import { languageCodes, languages, setLanguage } from '../../words.ts';
+import { languageCodes, languages, setLanguage, useTranslation } from '../../i18n.ts';
 
 /** The user's own menu, not the account's: profile, appearance, sign out. */
 export default function PersonMenu({ me }: { me: Me }) {
-  const { t, i18n } = useTranslation('common');
+  const { t, language } = useTranslation('common');
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const signOut = useSignOut();
   return (
@@ -42,7 +41,7 @@ export default function PersonMenu({ me }: { me: Me }) {
             key={code}
             lang={code}
             onClick={() => setLanguage(code)}
-            fw={i18n.language === code ? 600 : 400}
+            fw={language === code ? 600 : 400}
             closeMenuOnClick={false}
           >
             {languages[code]}

@@ -3,7 +3,6 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useLive } from '../../live.tsx';
 import type { Me } from '../../api-types.ts';
 import { AccountScope, chooseAccount, useSwitchAccount } from '../../session.tsx';
@@ -12,6 +11,7 @@ import { Balance, PersonButton, SearchButton } from './Header.tsx';
 import { BottomBar, SideMenu } from './Menu.tsx';
 import { sectionsOf, type Section } from './sections.tsx';
 import classes from './Shell.module.css';
+import { useTranslation } from '../../i18n.ts';
 
 /** Pages that a user without an account may see. */
 const ownPages = ['/dashboard/settings', '/operator'];

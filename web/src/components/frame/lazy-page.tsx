@@ -1,7 +1,7 @@
 import type { AsyncRouteComponent } from '@tanstack/react-router';
 import { use, useEffect, useReducer, type ComponentType } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Failure } from '../Failure.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /**
  * A page whose code is loaded on the first visit. If loading fails, only that page shows the error.
@@ -52,7 +52,7 @@ export function lazyPage<Name extends string>(
       isAsked = true;
       draw();
     };
-    return <Failure error={new Error(t('page_missing'))} retry={retry} />;
+    return <Failure error={new InWords(t('page_missing'))} retry={retry} />;
   }
   // A failed preload shows no error, because nobody waits for it.
   return Object.assign(LazyPage, { preload: () => bring().catch(() => {}) });

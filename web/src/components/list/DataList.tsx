@@ -1,9 +1,9 @@
 import { Box, Card, Group, Skeleton, Stack, Table, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useIsNarrow } from '../narrow.ts';
 import { Dimmed } from '../styles.ts';
 import { Usd, When } from '../text.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** A column of a list. The first column names the row. */
 export interface Column<Row> {

@@ -1,6 +1,6 @@
 import { Center, type CenterProps } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { PlainButton } from '../styles.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Loads the next page of a list, if there is one. */
 export function More({

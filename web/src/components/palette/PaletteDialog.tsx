@@ -1,11 +1,11 @@
 import { CloseButton, Highlight, Input, Modal, Text, VisuallyHidden } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useId, useState, type KeyboardEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFocusBack } from '../Dialog.tsx';
 import classes from './Palette.module.css';
 import { keepRecent, type Offer, type OfferGroup } from './palette-find.ts';
 import { useOffers, type PaletteFacts } from './palette-offers.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /**
  * Finds any page, model, request or action by name. The field keeps the focus; arrow keys choose.

@@ -17,16 +17,15 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
-import { useTranslation } from 'react-i18next';
 import { accountApi } from '../../api.ts';
 import type { Account, Me } from '../../api-types.ts';
 import { chooseAccount, mayIn, useSignOut, useSwitchAccount } from '../../session.tsx';
 import { modelsQuery } from '../../studio/models.ts';
-import { languageCodes, languages, setLanguage } from '../../words.ts';
 import { fitting, idIn, numberIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
-import './palette-words.ts';
+import './palette-texts.ts';
 import type { Section } from '../frame/sections.tsx';
 import { useOperatorQuery } from '../../queries.ts';
+import { languageCodes, languages, setLanguage, useTranslation } from '../../i18n.ts';
 
 /** The user and the sections they may open. */
 export interface PaletteFacts {
@@ -108,7 +107,7 @@ function useModelOffers(): Offer[] {
 }
 
 function useActionOffers(me: Me, account: Account | null): Offer[] {
-  const { t, i18n } = useTranslation('palette');
+  const { t, language } = useTranslation('palette');
   const navigate = useNavigate();
   const signOut = useSignOut();
   const switchAccount = useSwitchAccount();
@@ -118,7 +117,7 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
     return { id, label: t(id), icon: drawn(icon), run };
   };
   const themes = (['light', 'dark', 'auto'] as const).filter((scheme) => scheme !== colorScheme);
-  const others = languageCodes.filter((code) => code !== i18n.language);
+  const others = languageCodes.filter((code) => code !== language);
   return [
     ...(account && mayIn(account, 'build')
       ? [go('create_key', IconPlus, '/dashboard/keys', { create: true })]

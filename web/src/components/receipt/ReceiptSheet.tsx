@@ -1,8 +1,7 @@
-import './receipt-words.ts';
+import './receipt-texts.ts';
 import { Box, Button, Card, Divider, Stack, Text } from '@mantine/core';
 import { IconPrinter } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import type { Receipt } from '../../api-types.ts';
 import { Facts } from '../Facts.tsx';
 import { PageTitle } from '../frame/PageTitle.tsx';
@@ -10,6 +9,7 @@ import { Note } from '../styles.ts';
 import { Usd, useMoment } from '../text.tsx';
 import { Transaction } from '../Transaction.tsx';
 import classes from './ReceiptSheet.module.css';
+import { useTranslation } from '../../i18n.ts';
 
 /** A receipt as it is shown and printed, on one page. */
 export function ReceiptSheet({ receipt }: { receipt: Receipt }) {

@@ -1,4 +1,4 @@
-import '../../components/receipt/receipt-words.ts';
+import '../../components/receipt/receipt-texts.ts';
 import { Anchor, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';

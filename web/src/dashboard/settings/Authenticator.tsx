@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { useFields, Form } from '../../components/Form.tsx';
 import { PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
-import { useAuthFailure } from '../../auth-words.ts';
+import { useAuthFailure } from '../../auth-texts.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Modal } from '../../components/Dialog.tsx';
 import type { Me } from '../../api-types.ts';

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { IconMail } from '@tabler/icons-react';
 import { useFields, Form } from '../../components/Form.tsx';
 import { api } from '../../api.ts';
-import { useAuthFailure } from '../../auth-words.ts';
+import { useAuthFailure } from '../../auth-texts.ts';
 import type { Me } from '../../api-types.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { SettingsCard } from './SettingsCard.tsx';

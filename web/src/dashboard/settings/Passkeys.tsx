@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useFields, Form } from '../../components/Form.tsx';
 import { Note, PlainButton, QuietIcon } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
-import { useAuthFailure } from '../../auth-words.ts';
+import { useAuthFailure } from '../../auth-texts.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { Modal } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';

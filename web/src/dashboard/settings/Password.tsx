@@ -5,7 +5,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { authCall } from '../../api.ts';
-import { useAuthFailure } from '../../auth-words.ts';
+import { useAuthFailure } from '../../auth-texts.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('receipt', {
+addTexts('receipt', {
   title: ['Receipt {{number}}', 'Квитанция {{number}}'],
   receipt: ['Receipt', 'Квитанция'],
   print: ['Print', 'Печать'],

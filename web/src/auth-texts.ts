@@ -1,15 +1,15 @@
-import { useTranslation } from 'react-i18next';
 import { ApiFailure } from './api.ts';
 import { messageOf } from './components/Failure.tsx';
-import { addWords } from './words.ts';
+import { addTexts, useTranslation } from './i18n.ts';
 
 /** The text for an error of the sign-in library, which answers with codes. */
 export function useAuthFailure(): (error: unknown) => string {
-  const { t, i18n } = useTranslation('auth');
+  const { t } = useTranslation('auth');
   return (error) => {
     if (error instanceof ApiFailure) {
       const { reason } = error;
-      if (reason !== null && i18n.exists(`auth:${reason}`)) return t(reason);
+      const told = reason !== null && t(`auth:${reason}`, { defaultValue: '' });
+      if (told) return told;
       if (error.status === 429) return t('too_many');
     }
     // The user declined the browser's passkey prompt.
@@ -19,7 +19,7 @@ export function useAuthFailure(): (error: unknown) => string {
   };
 }
 
-addWords('auth', {
+addTexts('auth', {
   too_many: [
     'Too many attempts. Wait a few minutes, then try again.',
     'Слишком много попыток. Подождите несколько минут и повторите.',

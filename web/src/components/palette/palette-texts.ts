@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('palette', {
+addTexts('palette', {
   title: ['Search and commands', 'Найти или сделать'],
   hint: ['A page, a model, a request ID…', 'Страница, модель, номер запроса…'],
   hint_operator: [

@@ -1,6 +1,6 @@
-import { addWords } from '../words.ts';
+import { addTexts } from '../i18n.ts';
 
-addWords('request', {
+addTexts('request', {
   id: ['request ID', 'номер запроса'],
   input: ['Input', 'Входные данные'],
   chat_input: ['Messages of chat calls are not kept.', 'Сообщения чатов не хранятся.'],

@@ -1,6 +1,6 @@
-import { addWords } from '../words.ts';
+import { addTexts } from '../i18n.ts';
 
-addWords('entry', {
+addTexts('entry', {
   sign_in: ['Sign in', 'Войти'],
   sign_up: ['Create an account', 'Создать аккаунт'],
   name: ['Your name', 'Ваше имя'],

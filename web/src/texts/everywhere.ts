@@ -1,5 +1,5 @@
 /** Texts used by more than one part. */
-export const everywhere = {
+export const commonTexts = {
   model: ['Model', 'Модель'],
   send: ['Send', 'Отправить'],
   period: ['Period', 'Период'],
