@@ -1,10 +1,9 @@
-import './docs-words.ts';
+import './docs-texts.ts';
 import { Anchor, Group, PasswordInput, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
-import { Trans, useTranslation } from 'react-i18next';
 import { Heading, PlainButton } from '../components/styles.ts';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
@@ -13,6 +12,7 @@ import type { Model } from '../api-types.ts';
 import { useSettings } from '../entry/signing-in.ts';
 import { firstChoice, modelsQuery } from '../studio/models.ts';
 import { installs, programs } from '../../../server/src/core/snippets.ts';
+import { useTranslation } from '../i18n.ts';
 
 /** How to start. The public pages have the rest. */
 export function Docs() {
@@ -93,14 +93,17 @@ function QuickStart() {
         </Part>
       )}
       <Text size="sm">
-        <Trans
-          t={t}
-          i18nKey="more"
-          components={[
-            <Anchor key="0" href={`${base_url}/openapi.json`} size="sm" />,
-            <Anchor key="1" href={`${base_url}/llms.txt`} size="sm" />,
-          ]}
-        />
+        {t('more')
+          .split(/[[\]]/)
+          .map((text, i) =>
+            i % 2 === 0 ? (
+              text
+            ) : (
+              <Anchor key={text} href={`${base_url}/${text}`} size="sm">
+                {text}
+              </Anchor>
+            ),
+          )}
       </Text>
     </Stack>
   );

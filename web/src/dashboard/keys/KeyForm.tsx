@@ -10,7 +10,6 @@ import {
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { PlainButton } from '../../components/styles.ts';
 import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
 import { Drawer } from '../../components/Dialog.tsx';
@@ -23,7 +22,8 @@ import { keysOf } from '../../records.ts';
 import { modelsQuery } from '../../studio/models.ts';
 import { KeyScope, ManagerWarning, type Scope } from './KeyScope.tsx';
 import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
-import { lines } from './keys-words.ts';
+import { lines } from './keys-texts.ts';
+import { useTranslation } from '../../i18n.ts';
 
 interface Props {
   /** The key to change; null to create one. */

@@ -1,6 +1,5 @@
 import { Badge, Box, Group, Menu, Progress, Text } from '@mantine/core';
 import { IconDots, IconPencil, IconRotate, IconTrash } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, QuietIcon, RowButton } from '../../components/styles.ts';
 import { Ago, Usd, When } from '../../components/text.tsx';
 import { showFailure } from '../../components/Failure.tsx';
@@ -9,6 +8,7 @@ import type { Key, RefusedCalls } from '../../api-types.ts';
 import { useKeyChange, type Defaults } from './key-data.ts';
 import styles from './Keys.module.css';
 import { Refused } from './Refused.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 export type KeyAction = 'edit' | 'rotate' | 'revoke';
 

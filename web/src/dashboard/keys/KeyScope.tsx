@@ -1,7 +1,7 @@
 import { Alert, Anchor, Select } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import type { Key } from '../../api-types.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export type Scope = Key['scope'];
 

@@ -1,7 +1,6 @@
 import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { IconCheck, IconCopy, IconEyeOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
@@ -12,6 +11,7 @@ import { firstChoice, modelsQuery } from '../../studio/models.ts';
 import styles from './Keys.module.css';
 import { useAccountQuery } from '../../queries.ts';
 import { programs } from '../../../../server/src/core/snippets.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The secret of a new key, shown once, until the user closes it. */
 export function KeyShown({ made, onClose }: { made: NewKey; onClose: () => void }) {

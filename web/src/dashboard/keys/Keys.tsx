@@ -4,7 +4,6 @@ import { useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { keysSearch, type KeysSearch } from '../search.ts';
 import { useState, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
@@ -17,9 +16,10 @@ import { KeyRow } from './KeyRow.tsx';
 import { KeyShown } from './KeyShown.tsx';
 import { RevokeKey } from './RevokeKey.tsx';
 import { RotateKey } from './RotateKey.tsx';
-import './keys-words.ts';
+import './keys-texts.ts';
 import styles from './Keys.module.css';
 import { More } from '../../components/list/More.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** Which dialog is open above the list. */
 type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;

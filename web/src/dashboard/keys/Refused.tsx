@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import type { RefusedCalls } from '../../api-types.ts';
-import './refused-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './refused-texts.ts';
 
 /** Calls that were refused, one line per reason; nothing if there were none. */
 export function Refused({ refused, named }: { refused: RefusedCalls[]; named?: boolean }) {
@@ -15,8 +15,15 @@ export function Refused({ refused, named }: { refused: RefusedCalls[]; named?: b
         style={{ verticalAlign: -2, marginRight: 6 }}
         aria-hidden
       />
-      {named && <b>{name}: </b>}
-      {t('calls', { count: calls })}: {t(`why.${code}`, { defaultValue: code })}
+      <Anchor
+        component={QueryLink}
+        to="/dashboard/requests"
+        search={{ status: 'REFUSED', key: key_id, code }}
+        inherit
+        c="inherit"
+      >
+        {t('calls', { count: calls })}: {t(`why.${code}`, { defaultValue: code })}
+      </Anchor>
     </Text>
   ));
 }

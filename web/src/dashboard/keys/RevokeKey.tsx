@@ -1,7 +1,7 @@
-import { useTranslation } from 'react-i18next';
 import type { Key } from '../../api-types.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { useKeyChange } from './key-data.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Asks for one confirmation only, because a new key is quickly made. */
 export function RevokeKey({ revoked, onClose }: { revoked: Key; onClose: () => void }) {

@@ -1,12 +1,12 @@
 import { Alert, Select, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import type { Key, NewKey } from '../../api-types.ts';
 import { useFields } from '../../components/Form.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { Dimmed } from '../../components/styles.ts';
 import { When } from '../../components/text.tsx';
 import { useKeyChange } from './key-data.ts';
+import { useTranslation } from '../../i18n.ts';
 
 const overlaps = ['0', '1', '24', '72', '168'];
 

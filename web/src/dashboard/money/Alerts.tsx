@@ -17,7 +17,6 @@ import { notice } from '../../components/frame/notice.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { ApiFailure } from '../../api.ts';
 import type { AlertSettings } from '../../api-types.ts';
 import { Failure, messageOf } from '../../components/Failure.tsx';
@@ -26,6 +25,7 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { useAccountQuery, useAccountKey } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function Alerts() {
   const { account_id } = useAccount();

@@ -1,4 +1,4 @@
-import './deposit-words.ts';
+import './deposit-texts.ts';
 import {
   Alert,
   Anchor,
@@ -16,7 +16,6 @@ import { IconAlertTriangle, IconCoins, IconExternalLink } from '@tabler/icons-re
 import { useMutation } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import type { DepositAddressList, DepositList } from '../../api-types.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { Copy } from '../../components/Copy.tsx';
@@ -31,6 +30,7 @@ import { formatUsd } from '../../money.ts';
 import { useAccountQuery, useReload } from '../../queries.ts';
 import { useAccountApi } from '../../session.tsx';
 import { ReceiptLink } from './Paid.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 type DepositAddress = DepositAddressList['data'][number];
 type DepositRow = DepositList['data'][number];

@@ -1,12 +1,12 @@
-import './money-words.ts';
 import { Button, Group, Skeleton, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import './money-texts.ts';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text.tsx';
 import { useAccountQuery } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 const parts = {
   statement: '/dashboard/money',

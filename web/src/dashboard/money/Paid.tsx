@@ -1,9 +1,9 @@
 import '../../components/receipt/receipt-texts.ts';
 import { Anchor, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import type { Movement } from '../../api-types.ts';
 import { Transaction } from '../../components/Transaction.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** How a deposit was paid: its transaction and its receipt. Nothing for other movements. */
 export function Paid(props: {

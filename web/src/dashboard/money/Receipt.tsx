@@ -1,6 +1,5 @@
 import { Anchor, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { usePathPart } from '../../address.ts';
 import { ApiFailure } from '../../api.ts';
 import { Failure } from '../../components/Failure.tsx';
@@ -9,6 +8,7 @@ import { NothingHere } from '../../components/frame/NotFound.tsx';
 import { ReceiptSheet } from '../../components/receipt/ReceiptSheet.tsx';
 import { Note } from '../../components/styles.ts';
 import { useAccountQuery } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The receipt of a deposit. */
 export function Receipt() {

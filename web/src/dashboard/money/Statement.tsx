@@ -16,7 +16,7 @@ import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { useState, type ComponentProps, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import type { Movement } from '../../api-types.ts';
 import { Empty } from '../../components/list/Empty.tsx';

@@ -1,7 +1,6 @@
 import { Anchor, Card, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
@@ -12,6 +11,7 @@ import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
 import { More } from '../../components/list/More.tsx';
 import { Paid } from './Paid.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** The cost of each request, by day. `empty` is shown when there is none. */
 export function StatementLines({ search, empty }: { search: StatementSearch; empty: ReactNode }) {

@@ -14,7 +14,6 @@ import {
 import { IconCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
@@ -24,6 +23,7 @@ import { useAccount, useAccountApi, useMay, useRoleForbids } from '../../session
 import { Deposit } from './Deposit.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { useAccountQuery, useReload } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function TopUp() {
   const pays = useMay('pay');

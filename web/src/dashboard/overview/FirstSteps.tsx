@@ -2,10 +2,10 @@ import { Button, Card, Group, Stack, Text, ThemeIcon, VisuallyHidden } from '@ma
 import { IconCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading, RowButton } from '../../components/styles.ts';
 import type { Overview } from '../../api-types.ts';
 import { useMay } from '../../session.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** The steps a new account still has to take; shown in place of its numbers. */
 export function FirstSteps({ steps }: { steps: Overview['steps'] }) {

@@ -1,4 +1,3 @@
-import './overview-words.ts';
 import {
   Anchor,
   Badge,
@@ -13,9 +12,9 @@ import {
   useMatches,
 } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
+import './overview-texts.ts';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, Heading } from '../../components/styles.ts';
 import type {
   KeyMonth,
@@ -32,6 +31,7 @@ import { FirstSteps } from './FirstSteps.tsx';
 import { useOverview } from './overview-data.ts';
 import { Refused } from '../keys/Refused.tsx';
 import { Spend } from './Spend.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 export function Overview() {
   const { t } = useTranslation('overview');

@@ -2,13 +2,13 @@ import { Box, Card, Group, SegmentedControl, Skeleton, Text } from '@mantine/cor
 import { useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { lazy, Suspense } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { Usd, useLocale } from '../../components/text.tsx';
 import { briefUsd } from '../../money.ts';
 import { periods, spendSearch, type SpendSearch } from '../money/money-search.ts';
 import { breakDown, useSpend, type Day, type Series } from './overview-data.ts';
+import { useTranslation } from '../../i18n.ts';
 
 const SpendChart = lazy(() => import('./SpendChart.tsx'));
 const SpendTable = lazy(() => import('./SpendTable.tsx'));

@@ -1,6 +1,6 @@
 import { Table } from '@mantine/core';
 import { Fragment } from 'react';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { Usd } from '../../components/text.tsx';
 import type { Day, Series } from './overview-data.ts';
 

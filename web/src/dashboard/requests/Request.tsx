@@ -16,7 +16,6 @@ import { Confirm } from '../../components/Confirm.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { IconRefresh } from '@tabler/icons-react';
 import { usePathPart } from '../../address.ts';
-import { useTranslation } from 'react-i18next';
 import { isFinal } from '../../../../client/src/watch.ts';
 import type { RequestDetail } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
@@ -40,11 +39,12 @@ import {
   WebhookCard,
   Why,
 } from '../../requests/RequestPage.tsx';
-import './request-words.ts';
 import { useReload } from '../../queries.ts';
+import './request-texts.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
 import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
 import { programs } from '../../../../server/src/core/snippets.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** One request in full. */
 export function Request() {
@@ -107,11 +107,11 @@ function Actions({ request }: { request: RequestDetail }) {
 }
 
 function ToDo({ code }: { code: string }) {
-  const { t, i18n } = useTranslation('request');
+  const { t } = useTranslation('request');
   const todo = `error.${code}`;
   return (
     <Text size="sm" mt={4}>
-      {i18n.exists(todo, { ns: 'request' }) && t(todo)} {t('error_free')}
+      {t(todo, { defaultValue: '' })} {t('error_free')}
     </Text>
   );
 }

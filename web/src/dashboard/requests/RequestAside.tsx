@@ -1,6 +1,5 @@
 import { Anchor, Divider, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { QueryLink } from '../../address.ts';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { RequestDetail } from '../../api-types.ts';
@@ -8,18 +7,19 @@ import { Usd } from '../../components/text.tsx';
 import { Part } from '../../components/frame/Part.tsx';
 import { formatUsd } from '../../money.ts';
 import { Facts } from '../../components/Facts.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** Cards beside a request: its price and its metadata. */
 
 export function PriceCard({ request }: { request: RequestDetail }) {
-  const { t, i18n } = useTranslation('request');
+  const { t, language } = useTranslation('request');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
   const { refunded_usd_micro: refunded } = request;
   const { breakdown, assumptions, unit, quantity } = quote;
   const returned = charged === null ? null : BigInt(quoted) - BigInt(charged);
   const inTokens = unit === '1M tokens';
   const amount = (units: number) =>
-    new Intl.NumberFormat(i18n.language, { maximumFractionDigits: 6 }).format(
+    new Intl.NumberFormat(language, { maximumFractionDigits: 6 }).format(
       inTokens ? Math.round(units * 1e6) : units,
     );
   const assumed = Object.entries(assumptions).map(([name, value]) => `${name} ${String(value)}`);

@@ -2,9 +2,9 @@ import { Button, Collapse, Group, Select, SimpleGrid, TextInput } from '@mantine
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { IconFilter, IconSearch, IconX } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { PlainButton, QuietIcon } from '../../components/styles.ts';
 import { filterNames, idForm, metadataForm, statuses, type Search } from './request-entries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export interface Choices {
   keys: { value: string; label: string }[];

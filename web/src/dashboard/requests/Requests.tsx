@@ -7,7 +7,6 @@ import {
 } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
-import { useTranslation } from 'react-i18next';
 import { PlainButton, Dot } from '../../components/styles.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
 import { useMoment, When } from '../../components/text.tsx';
@@ -24,7 +23,8 @@ import { filterNames, readSearch, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
-import './requests-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './requests-texts.ts';
 
 /** The account's requests, updated live. */
 export function Requests() {

@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useTranslation } from 'react-i18next';
 import type { KeyName } from '../../api-types.ts';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import { modelsQuery } from '../../studio/models.ts';
 import type { Choices } from './RequestFilters.tsx';
 import { queryOf, type Search } from './request-entries.ts';
 import { useAccountQuery } from '../../queries.ts';
-import './requests-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './requests-texts.ts';
 
 /** A page of the list. The previous one stays until this one is loaded. */
 export function usePage(search: Search) {

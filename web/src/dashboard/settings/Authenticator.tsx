@@ -3,7 +3,6 @@ import { IconDeviceMobileCode, IconDownload } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { QRCodeSVG } from 'qrcode.react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields, Form } from '../../components/Form.tsx';
 import { PlainButton } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
@@ -16,6 +15,7 @@ import { SettingsCard } from './SettingsCard.tsx';
 import { meQuery } from '../../session.tsx';
 import { saveText } from '../../components/save.ts';
 import { Password } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 type Dialog = 'enable' | 'disable' | 'codes' | null;
 

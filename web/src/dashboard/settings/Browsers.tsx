@@ -2,7 +2,6 @@ import { Badge, Box, Group, Text, ThemeIcon } from '@mantine/core';
 import { IconDeviceDesktop, IconDeviceMobile, IconDevices } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Note, PlainButton, RowButton } from '../../components/styles.ts';
 import { api } from '../../api.ts';
 import type { Security, Session } from '../../api-types.ts';
@@ -12,6 +11,7 @@ import { browserOf } from './browser-name.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { useEarly } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The user's sessions. All except this browser's can be signed out. */
 export function Browsers({ sessions }: { sessions: Session[] }) {

@@ -1,6 +1,5 @@
 import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { IconMail } from '@tabler/icons-react';
 import { useFields, Form } from '../../components/Form.tsx';
 import { api } from '../../api.ts';
@@ -9,6 +8,7 @@ import type { Me } from '../../api-types.ts';
 import { useSettings } from '../../entry/signing-in.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { EmailInput, Password } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The e-mail address that the user signs in with, and how to change it. */
 export function EmailCard({ me, hasPassword }: { me: Me; hasPassword: boolean }) {

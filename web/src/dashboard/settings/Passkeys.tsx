@@ -2,7 +2,6 @@ import { ActionIcon, Badge, Box, Group, Skeleton, Text, TextInput, Tooltip } fro
 import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields, Form } from '../../components/Form.tsx';
 import { Note, PlainButton, QuietIcon } from '../../components/styles.ts';
 import { authCall } from '../../api.ts';
@@ -13,6 +12,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { When } from '../../components/text.tsx';
 import { browserOf } from './browser-name.ts';
 import { SettingsCard } from './SettingsCard.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 interface Passkey {
   id: string;

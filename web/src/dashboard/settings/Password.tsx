@@ -3,7 +3,6 @@ import { notice } from '../../components/frame/notice.ts';
 import { IconLock } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { authCall } from '../../api.ts';
 import { useAuthFailure } from '../../auth-texts.ts';
 import { useSettings } from '../../entry/signing-in.ts';
@@ -11,6 +10,7 @@ import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { Form, useFields } from '../../components/Form.tsx';
 import { Password, NewPassword } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function PasswordCard({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');

@@ -1,10 +1,9 @@
-import './settings-words.ts';
 import { Button, Group, Skeleton, Stack } from '@mantine/core';
 import { useFields, useSubmit } from '../../components/Form.tsx';
+import './settings-texts.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { IconUser } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useTranslation } from 'react-i18next';
 import { api } from '../../api.ts';
 import { Failure, showFailure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -18,6 +17,7 @@ import { PasswordCard } from './Password.tsx';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
 import { NameInput } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The user's name and ways to sign in. */
 export function Settings() {

@@ -3,10 +3,10 @@ import { useFields, useSubmit } from '../../components/Form.tsx';
 import { Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { useQueryClient } from '@tanstack/react-query';
-import { useTranslation } from 'react-i18next';
 import { showFailure } from '../../components/Failure.tsx';
 import { useAccount, useAccountApi, meQuery } from '../../session.tsx';
 import { NameInput } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The account's name, shown in the account switch and in invitations. */
 export function AccountName() {

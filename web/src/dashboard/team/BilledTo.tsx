@@ -1,6 +1,5 @@
 import { Button, Card, Stack, Textarea } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useTranslation } from 'react-i18next';
 import type { Team } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import { useFields, useSubmit } from '../../components/Form.tsx';
@@ -8,6 +7,7 @@ import { notice } from '../../components/frame/notice.ts';
 import { Heading } from '../../components/styles.ts';
 import { useAccountKey } from '../../queries.ts';
 import { useAccountApi } from '../../session.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** Further lines about the account on its receipts. */
 export function BilledTo({ before }: { before: string | null }) {

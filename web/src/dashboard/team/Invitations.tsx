@@ -1,10 +1,10 @@
 import { Badge, Box, Card, Group, Text } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { Note, Heading, RowButton } from '../../components/styles.ts';
 import type { Invitee } from '../../api-types.ts';
 import { When } from '../../components/text.tsx';
 import { useAccountApi } from '../../session.tsx';
 import { useEarlyTeam } from './team.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Open invitations. */
 export function Invitations({ invitations }: { invitations: Invitee[] }) {

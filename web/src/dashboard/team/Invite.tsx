@@ -1,7 +1,6 @@
 import { Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { IconLink } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields, Form } from '../../components/Form.tsx';
 import { Dimmed } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
@@ -11,6 +10,7 @@ import { useAccountApi } from '../../session.tsx';
 import { allRoles } from './team.ts';
 import { useReload } from '../../queries.ts';
 import { EmailInput } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Asks for an address and a role, then shows the link once. */
 export function Invite({ opened, onClose }: { opened: boolean; onClose: () => void }) {

@@ -3,7 +3,6 @@ import { IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Note, Heading, PlainButton } from '../../components/styles.ts';
 import { Confirm } from '../../components/Confirm.tsx';
 import { When } from '../../components/text.tsx';
@@ -11,6 +10,7 @@ import type { Member, Role } from '../../api-types.ts';
 import { useAccount, useAccountApi, useMay, meQuery } from '../../session.tsx';
 import { allRoles, useEarlyTeam } from './team.ts';
 import { useReload } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 type Question =
   | { kind: 'remove' | 'leave'; member: Member }

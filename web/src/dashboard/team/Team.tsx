@@ -1,9 +1,8 @@
-import './team-words.ts';
+import './team-texts.ts';
 import { Alert, Button, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { IconShieldLock, IconUserPlus } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import type { Team as TeamReply } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
@@ -16,6 +15,7 @@ import { Invite } from './Invite.tsx';
 import { Members } from './Members.tsx';
 import { allRoles } from './team.ts';
 import { useAccountQuery } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The account's members, their roles, and open invitations. */
 export function Team() {

@@ -1,4 +1,4 @@
-import './webhooks-words.ts';
+import './webhooks-texts.ts';
 import {
   Alert,
   Anchor,
@@ -24,7 +24,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { webhooksSearch } from '../search.ts';
-import { useTranslation } from 'react-i18next';
 import type { Delivery } from '../../api-types.ts';
 import { Clipped } from '../../components/Clipped.tsx';
 import { Confirm } from '../../components/Confirm.tsx';
@@ -35,9 +34,9 @@ import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { When } from '../../components/text.tsx';
 import { useAccountApi, useMay, useRoleForbids } from '../../session.tsx';
-import { said } from '../../words.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import { useAccountKey, useAccountPages, useAccountQuery, useReload } from '../../queries.ts';
+import { errorText, useTranslation } from '../../i18n.ts';
 
 export function Webhooks() {
   const { t } = useTranslation('webhooks');

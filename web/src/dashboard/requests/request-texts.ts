@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('request', {
+addTexts('request', {
   list: ['Requests', 'Запросы'],
   cancel: ['Cancel request', 'Отменить запрос'],
   cancel_title: ['Cancel this request?', 'Отмена запроса'],

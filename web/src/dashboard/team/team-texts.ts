@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('team', {
+addTexts('team', {
   text: [
     'People who can use this account on the web pages, and their roles. API keys belong to the account and keep working when somebody leaves.',
     'Кто и для чего пользуется этим аккаунтом на страницах. Ключи API принадлежат аккаунту и работают дальше, когда кто-то уходит.',

@@ -1,4 +1,4 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
 /**
  * Settings that are one line of text. The form has a field for each; its label is the word of its
@@ -6,7 +6,7 @@ import { addWords } from '../../words.ts';
  */
 export const lines = { name: { required: true, maxLength: 100 } } as const;
 
-addWords('keys', {
+addTexts('keys', {
   text: [
     'Programs call the API with a key and spend the balance of this account.',
     'С ключом программа обращается к API и тратит баланс этого аккаунта.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('money', {
+addTexts('money', {
   tabs: {
     statement: ['Statement', 'Выписка'],
     top_up: ['Top up', 'Пополнение'],

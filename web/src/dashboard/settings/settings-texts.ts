@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('settings', {
+addTexts('settings', {
   text: ['Applies to all your accounts.', 'Действует во всех аккаунтах, в которых вы состоите.'],
   profile: ['Profile', 'Профиль'],
   profile_text: ['Visible to the people in your accounts.', 'Его видят люди ваших аккаунтов.'],

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('webhooks', {
+addTexts('webhooks', {
   text: [
     'Set webhook_url on a request and we send a signed POST when it finishes. To confirm a notification, fetch the result with the response call.',
     'Укажите webhook_url в запросе, и о его завершении туда придёт один подписанный POST. Подтвердите его вызовом response.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('deposit', {
+addTexts('deposit', {
   title: ['Send USDT', 'Отправить USDT'],
   network: ['Network', 'Сеть'],
   network_text: [

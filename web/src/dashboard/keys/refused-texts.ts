@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('refused', {
+addTexts('refused', {
   title: ['Refused calls', 'Отклонённые вызовы'],
   calls: [
     ['{{count}} call refused in the last hour', '{{count}} calls refused in the last hour'],

@@ -1,6 +1,6 @@
-import { addWords } from '../words.ts';
+import { addTexts } from '../i18n.ts';
 
-addWords('docs', {
+addTexts('docs', {
   text: ['From a key to your first image.', 'От ключа до первой картинки.'],
   all: ['All docs', 'Вся документация'],
   models: ['Models and prices', 'Модели и цены'],
@@ -45,7 +45,7 @@ addWords('docs', {
     },
   },
   more: [
-    'Machine-readable: <0>openapi.json</0> for tools, <1>llms.txt</1> for language models.',
-    'Для машин: <0>openapi.json</0> для инструментов, <1>llms.txt</1> для моделей.',
+    'Machine-readable: [openapi.json] for tools, [llms.txt] for language models.',
+    'Для машин: [openapi.json] для инструментов, [llms.txt] для моделей.',
   ],
 });

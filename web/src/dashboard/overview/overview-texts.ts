@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('overview', {
+addTexts('overview', {
   top_up: ['Top up', 'Пополнить'],
   available_text: ['available to spend', 'можно потратить'],
   debt_text: [

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('requests', {
+addTexts('requests', {
   text: [
     'All requests, newest first. Updates live. Refused calls are counted under Keys.',
     'Все запросы, новые сверху. Изменения видны сразу. Отклонённые вызовы посчитаны в разделе «Ключи».',
