@@ -1,13 +1,13 @@
 import { Anchor, Box, Card, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import { useTranslation } from '../i18n.ts';
 import { QueryLink } from '../address.ts';
-import { useTranslation } from 'react-i18next';
 import { RowName, Heading } from '../components/styles.ts';
 import type { AttentionLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { When } from '../components/text.tsx';
-import './attention-words.ts';
 import { live } from './live.ts';
+import './attention-texts.ts';
 import { useOperatorQuery } from '../queries.ts';
 
 interface Place {

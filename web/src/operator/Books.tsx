@@ -3,12 +3,12 @@ import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Heading, PlainButton } from '../components/styles.ts';
 import { notice } from '../components/frame/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import type { AuditResult } from '../api-types.ts';
 import { useLocale, When } from '../components/text.tsx';
 import { showFailure } from '../components/Failure.tsx';
 import { useAction } from './action.ts';
-import './overview-words.ts';
+import { useTranslation } from '../i18n.ts';
+import './overview-texts.ts';
 
 /**
  * The latest audit of the books, and a button that starts another. `verdict` is undefined while

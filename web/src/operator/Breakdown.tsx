@@ -1,12 +1,12 @@
 import { Box, Card, Stack, Tabs } from '@mantine/core';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { RowLink } from './links.tsx';
 import { RowName, Heading, RowButton } from '../components/styles.ts';
 import type { Revenue, RevenueSum } from '../api-types.ts';
 import { type Column, column, DataList } from '../components/list/DataList.tsx';
 import { sumColumns } from './figures.tsx';
-import './overview-words.ts';
+import { useTranslation } from '../i18n.ts';
+import './overview-texts.ts';
 
 const parts = ['by_model', 'by_upstream', 'by_kind', 'by_account'] as const;
 type Row = RevenueSum & { account_id?: string };

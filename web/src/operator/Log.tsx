@@ -1,13 +1,11 @@
 import { Badge, Group } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { RowButton } from '../components/styles.ts';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
-import i18next from 'i18next';
 import { actionName, LogList, useLog } from './LogList.tsx';
-import './log-words.ts';
+import './log-texts.ts';
 import { useAddress } from './search.ts';
 import { FilterSelect } from '../components/list/FilterSelect.tsx';
-import { objectOf } from '../../../client/src/unknown.ts';
+import { namesBelow, useTranslation } from '../i18n.ts';
 
 /** The log of what operators did. */
 export function Log() {
@@ -55,7 +53,6 @@ export function Log() {
 
 /** Actions that have a text, and the one that the address asks for. */
 function actions(wanted: string | undefined): string[] {
-  const texts: unknown = i18next.getResource('en', 'operator_log', 'action');
-  const named = Object.keys(objectOf(texts)).map((name) => name.replace('_', '.'));
+  const named = namesBelow('operator_log', 'action').map((name) => name.replace('_', '.'));
   return wanted === undefined || named.includes(wanted) ? named : [...named, wanted];
 }

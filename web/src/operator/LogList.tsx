@@ -2,8 +2,6 @@ import { Anchor, Code, Stack, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
-import type { TFunction } from 'i18next';
 import { type Column, column } from '../components/list/DataList.tsx';
 import { RowName } from '../components/styles.ts';
 import type { OperatorCalls } from '../api.ts';
@@ -11,7 +9,9 @@ import type { LogEntry } from '../api-types.ts';
 import { Usd, When } from '../components/text.tsx';
 import { useOperatorPages } from '../queries.ts';
 import { PagedList } from '../components/list/PagedList.tsx';
-import './log-words.ts';
+import { useTranslation } from '../i18n.ts';
+import type { Translate } from '../texts/format.ts';
+import './log-texts.ts';
 
 type Query = OperatorCalls['GET /log']['query'];
 
@@ -52,7 +52,7 @@ export function LogList(props: { query: Query; ofAccount?: boolean }) {
  * The text for an action. Its name contains a dot, which separates translation keys; without a text
  * the name is shown.
  */
-export function actionName(t: TFunction<'operator_log'>, action: string): string {
+export function actionName(t: Translate, action: string): string {
   return t(`action.${action.replace('.', '_')}`, { defaultValue: action });
 }
 

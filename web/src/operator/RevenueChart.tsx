@@ -1,10 +1,10 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
-import { useTranslation } from 'react-i18next';
 import type { RevenueDay } from '../api-types.ts';
+import { useTranslation } from '../i18n.ts';
 import { useLocale } from '../components/text.tsx';
 import { briefUsd } from '../money.ts';
-import './overview-words.ts';
+import './overview-texts.ts';
 
 /** Revenue and cost by day. Hidden from screen readers, which have the table view instead. */
 export default function RevenueChart({ days }: { days: RevenueDay[] }) {

@@ -1,5 +1,5 @@
 import { Card, Group } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../i18n.ts';
 import type { SourceSum } from '../api-types.ts';
 import { Dimmed, Heading } from '../components/styles.ts';
 import { Usd } from '../components/text.tsx';

@@ -1,9 +1,9 @@
 import { Stack, Text } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, Dot } from '../components/styles.ts';
 import type { CatalogRow, RowMargin } from '../api-types.ts';
 import { Percent, Usd, When } from '../components/text.tsx';
-import './models/catalog-words.ts';
+import { useTranslation } from '../i18n.ts';
+import './models/catalog-texts.ts';
 
 /** How the catalog pages show a row with its price and margin. */
 

@@ -3,7 +3,6 @@ import { IconCoins, IconDots } from '@tabler/icons-react';
 
 import { useState } from 'react';
 import { usePathPart } from '../../address.ts';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import type { OperatorAccount } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
@@ -17,13 +16,14 @@ import { AccountKeys } from './AccountKeys.tsx';
 import { AccountPeople } from './AccountPeople.tsx';
 import { AccountRequests } from './AccountRequests.tsx';
 import { AccountStatement } from './AccountStatement.tsx';
-import './account-words.ts';
+import './account-texts.ts';
 import { LogList } from '../LogList.tsx';
 import { SourceSums } from '../SourceSums.tsx';
 import { briefUsd } from '../../money.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { useMe } from '../../session.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 export function Account() {
   const { t } = useTranslation('operator_account');

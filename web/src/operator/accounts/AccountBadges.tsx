@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
-import './accounts-words.ts';
+import './accounts-texts.ts';
 import { Dot, Tag } from '../../components/styles.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** An account's status, with badges for an operator's account, own prices and no keys by API. */
 export function AccountBadges(props: {

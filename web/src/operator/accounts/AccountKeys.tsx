@@ -2,7 +2,6 @@ import { Group, Text, TextInput } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { useState } from 'react';
 import { entriesOf } from '../../records.ts';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
@@ -11,10 +10,11 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { Usd } from '../../components/text.tsx';
 import { briefUsd, formatUsd, parseUsd } from '../../money.ts';
-import './account-words.ts';
+import './account-texts.ts';
 import { useAction } from '../action.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import { useOperatorPages } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** An account's keys with their limits, which the operator may change. */
 export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings | undefined }) {
@@ -82,7 +82,7 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
 
 /** The operator's ceilings, which also apply to keys made later. */
 function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
-  const { t, i18n } = useTranslation('operator_account');
+  const { t, language } = useTranslation('operator_account');
   const {
     monthly_ceiling_usd_micro: monthly,
     rpm_ceiling: rpm,
@@ -94,7 +94,7 @@ function OfNewKeys({ ceilings }: { ceilings: KeyCeilings }) {
     ...(jobs === null ? [] : [t('open_at_once', { n: jobs })]),
   ];
   if (set.length === 0) return null;
-  const what = new Intl.ListFormat(i18n.language, { type: 'unit' }).format(set);
+  const what = new Intl.ListFormat(language, { type: 'unit' }).format(set);
   return <Dimmed mt="sm">{t('new_keys', { what })}</Dimmed>;
 }
 

@@ -1,16 +1,16 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
 import type { OperatorAccount, AccountPerson } from '../../api-types.ts';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { When } from '../../components/text.tsx';
-import './account-words.ts';
 import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
 import { EmailInput } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
+import './account-texts.ts';
 
 /** An account's members and open invitations. */
 export function AccountPeople(props: { account_id: string; account: OperatorAccount | undefined }) {

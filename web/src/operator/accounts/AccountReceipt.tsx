@@ -1,5 +1,4 @@
 import { Skeleton } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { usePathPart } from '../../address.ts';
 import { ApiFailure } from '../../api.ts';
 import { Failure } from '../../components/Failure.tsx';
@@ -7,6 +6,7 @@ import { BackLink } from '../../components/frame/BackLink.tsx';
 import { NothingHere } from '../../components/frame/NotFound.tsx';
 import { ReceiptSheet } from '../../components/receipt/ReceiptSheet.tsx';
 import { useOperatorQuery } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The receipt of an account's deposit, as the customer sees it. */
 export function AccountReceipt() {

@@ -1,12 +1,12 @@
 import { Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { RequestLink } from '../links.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import type { AnyRequest } from '../../api-types.ts';
 import { RequestName, RequestPrice, RequestState } from '../../requests/columns.tsx';
 import { Usd } from '../../components/text.tsx';
-import './account-words.ts';
+import './account-texts.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';

@@ -1,7 +1,6 @@
 import { Anchor, Stack, Text } from '@mantine/core';
 import { IconCoins } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { PlainLink, RequestLink } from '../links.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName } from '../../components/styles.ts';
@@ -9,9 +8,10 @@ import type { AccountMovement } from '../../api-types.ts';
 import { Usd } from '../../components/text.tsx';
 import { Transaction } from '../../components/Transaction.tsx';
 import { formatUsd } from '../../money.ts';
-import './account-words.ts';
+import './account-texts.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** Every transfer of an account, newest first. */
 export function AccountStatement({ account_id }: { account_id: string }) {

@@ -3,7 +3,6 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
@@ -11,11 +10,12 @@ import type { FoundAccount } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/list/SearchField.tsx';
 import { AccountBadges } from './AccountBadges.tsx';
-import './accounts-words.ts';
+import './accounts-texts.ts';
 import { NewAccount } from './NewAccount.tsx';
 import { useAddress, offered } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');

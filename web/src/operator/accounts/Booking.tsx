@@ -1,6 +1,6 @@
 import { Checkbox, Select, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { useFields } from '../../components/Form.tsx';
 import { Note } from '../../components/styles.ts';
 import { useMoment } from '../../components/text.tsx';
@@ -9,7 +9,7 @@ import type { Booking as Booked, OperatorAccount } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
-import './account-words.ts';
+import './account-texts.ts';
 import { useAction } from '../action.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { ReferenceInput, ReasonInput } from '../inputs.ts';

@@ -2,7 +2,6 @@ import { Alert, Button, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { RowButton } from '../../components/styles.ts';
 import type { SignUpInvitation } from '../../api-types.ts';
@@ -14,8 +13,9 @@ import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
-import './invitations-words.ts';
+import './invitations-texts.ts';
 import { EmailInput } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');

@@ -1,12 +1,12 @@
 import { Select } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import type { OperatorAccount, Role } from '../../api-types.ts';
 import { allRoles } from '../../dashboard/team/team.ts';
-import './account-words.ts';
+import './account-texts.ts';
 import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
 import { EmailInput } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function InviteInto(props: { account: OperatorAccount; onClose: () => void }) {
   const { t } = useTranslation('operator_account');

@@ -1,7 +1,6 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { operatorApi, type OperatorCalls } from '../../api.ts';
 import { Modal } from '../../components/Dialog.tsx';
@@ -9,9 +8,10 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { ShownOnce } from '../../components/ShownOnce.tsx';
 import { parseUsd } from '../../money.ts';
-import './accounts-words.ts';
+import './accounts-texts.ts';
 import { EmailInput } from '../../components/inputs.ts';
 import { ReferenceInput } from '../inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function NewAccount({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_accounts');

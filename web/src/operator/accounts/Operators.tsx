@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core';
 import { Outlet } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { useMe } from '../../session.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /**
  * Other users see that the page does not exist; the service answers their calls in the same way.

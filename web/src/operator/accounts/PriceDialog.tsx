@@ -1,10 +1,10 @@
 import { Text, TextInput } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import type { OperatorAccount } from '../../api-types.ts';
-import './account-words.ts';
+import './account-texts.ts';
 import { useAction } from '../action.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function PriceDialog(props: { account: OperatorAccount; onClose: () => void }) {
   const { t } = useTranslation('operator_account');

@@ -1,8 +1,7 @@
 import { Text } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { FormModal } from '../../components/FormModal.tsx';
 import type { OperatorAccount } from '../../api-types.ts';
-import './account-words.ts';
+import './account-texts.ts';
 import { useAction } from '../action.ts';
 
 const switches = {
@@ -49,6 +48,7 @@ const switches = {
     danger: false,
   },
 } as const;
+import { useTranslation } from '../../i18n.ts';
 
 /** A setting that is on or off, with a confirmation. */
 export function SwitchDialog(props: {

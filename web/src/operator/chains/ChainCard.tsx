@@ -2,13 +2,13 @@ import { Anchor, Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/c
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlayerPlay, IconRotate } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useTranslation } from 'react-i18next';
 import type { OperatorChain } from '../../api-types.ts';
 import { CardFoot, Dimmed, Dot, Heading, RowButton, Tag } from '../../components/styles.ts';
 import { Ago, Took, useLocale, When } from '../../components/text.tsx';
 import { Figure } from '../Figure.tsx';
-import './chains-words.ts';
+import './chains-texts.ts';
 import { RescanDialog, ResumeDialog } from './ReadDialog.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 const colors: Record<OperatorChain['state'], string> = {
   read: 'fare',

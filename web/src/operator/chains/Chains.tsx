@@ -1,6 +1,5 @@
 import { Box, Card, Skeleton, Stack, Text } from '@mantine/core';
 import { IconLink } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import type { ChainSums } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
@@ -11,7 +10,8 @@ import { Usd } from '../../components/text.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { live } from '../live.ts';
 import { ChainCard } from './ChainCard.tsx';
-import './chains-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './chains-texts.ts';
 
 /** How far each blockchain is read, and the money that came in on it. */
 export function Chains() {

@@ -1,6 +1,5 @@
 import { Anchor, Checkbox, Text, TextInput, type TextareaProps } from '@mantine/core';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { ApiFailure } from '../../api.ts';
 import type { OperatorDeposit } from '../../api-types.ts';
 import { Facts } from '../../components/Facts.tsx';
@@ -9,8 +8,9 @@ import { Usd, When } from '../../components/text.tsx';
 import { Transaction } from '../../components/Transaction.tsx';
 import { useFields } from '../../components/Form.tsx';
 import { useAction } from '../action.ts';
-import './deposits-words.ts';
+import './deposits-texts.ts';
 import { ReasonInput } from '../inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 interface Of {
   deposit: OperatorDeposit;

@@ -1,7 +1,6 @@
 import { Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconTransferIn } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import type { OperatorDeposit } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
@@ -16,7 +15,8 @@ import { AccountLink } from '../links.tsx';
 import { liveMs } from '../live.ts';
 import { offered, useAddress } from '../search.ts';
 import { CreditDialog, IgnoreDialog } from './DepositDialogs.tsx';
-import './deposits-words.ts';
+import './deposits-texts.ts';
+import { useTranslation } from '../../i18n.ts';
 
 type State = OperatorDeposit['state'];
 type Why = NonNullable<OperatorDeposit['why']>;

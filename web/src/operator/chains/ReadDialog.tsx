@@ -1,10 +1,10 @@
 import { Text, TextInput, type TextInputProps } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import type { OperatorChain } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { useFields } from '../../components/Form.tsx';
 import { useAction } from '../action.ts';
-import './chains-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './chains-texts.ts';
 
 interface Of {
   chain: OperatorChain;

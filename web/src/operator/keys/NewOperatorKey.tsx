@@ -1,13 +1,13 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import type { OperatorKey } from '../../api-types.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { ShownOnce } from '../../components/ShownOnce.tsx';
 import { useFields } from '../../components/Form.tsx';
 import { useAction } from '../action.ts';
-import './operator-keys-words.ts';
+import './operator-keys-texts.ts';
 import { NameInput } from '../../components/inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 type Scope = OperatorKey['scopes'][number];
 const scopes: Scope[] = ['read', 'accounts', 'keys', 'money', 'catalog'];

@@ -2,7 +2,6 @@ import { Button, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import type { OperatorKey } from '../../api-types.ts';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -13,7 +12,8 @@ import { When } from '../../components/text.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { useAction } from '../action.ts';
 import { NewOperatorKey } from './NewOperatorKey.tsx';
-import './operator-keys-words.ts';
+import './operator-keys-texts.ts';
+import { useTranslation } from '../../i18n.ts';
 
 export function OperatorKeys() {
   const { t } = useTranslation('operator_keys');

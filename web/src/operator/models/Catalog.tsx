@@ -1,21 +1,21 @@
 import { Alert, Badge, Code, Group, List, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconBook } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
 import { Dimmed, RowName } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/list/SearchField.tsx';
-import './catalog-words.ts';
 import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
 import { live } from '../live.ts';
+import './catalog-texts.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { kinds } from '../../studio/form/wish.ts';
 import { offered, useAddress } from '../search.ts';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** More rows in one table are slow to render. */
 const pageSize = 50;
@@ -182,6 +182,7 @@ function Named({ row }: { row: CatalogRow }) {
 }
 
 function State({ row }: { row: CatalogRow }) {
+  const { t } = useTranslation('operator_catalog');
   return (
     <Stack gap={2} align="flex-start">
       <StateBadge row={row} />

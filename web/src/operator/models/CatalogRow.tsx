@@ -13,7 +13,6 @@ import {
 } from '@mantine/core';
 import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import { usePathPart } from '../../address.ts';
-import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
 import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
@@ -25,9 +24,10 @@ import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { Stat } from '../../components/Stat.tsx';
 import { useAction } from '../action.ts';
-import './catalog-words.ts';
 import { MarginLines, needed, StateBadge, StoppedBy } from '../margin.tsx';
+import './catalog-texts.ts';
 import { useOperatorQuery } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Stops or resumes sales of the row. */
 function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void }) {

@@ -12,9 +12,7 @@ import {
 } from '@mantine/core';
 import { IconPlayerPlay, IconStethoscope } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import type { TFunction } from 'i18next';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useMutation } from '@tanstack/react-query';
 import { CardFoot, Dimmed, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
@@ -22,8 +20,10 @@ import { showFailure } from '../../components/Failure.tsx';
 import { Percent, Took, Usd, When } from '../../components/text.tsx';
 import { useAction } from '../action.ts';
 import { Figure } from '../Figure.tsx';
-import './upstreams-words.ts';
+import './upstreams-texts.ts';
 import { UpstreamTest } from './UpstreamTest.tsx';
+import { useTranslation } from '../../i18n.ts';
+import type { Translate } from '../../texts/format.ts';
 
 /** One upstream: its state and its actions. */
 export function UpstreamCard({ upstream }: { upstream: Upstream }) {
@@ -192,7 +192,7 @@ function Figures({ upstream }: { upstream: Upstream }) {
   );
 }
 
-function ended({ completed, failed }: UpstreamFigures, t: TFunction<'operator_upstreams'>): string {
+function ended({ completed, failed }: UpstreamFigures, t: Translate): string {
   const all = completed + failed;
   return all === 0 ? t('none_ended') : t('ended', { failed, all });
 }

@@ -1,12 +1,12 @@
 import { Alert, List, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useTranslation } from 'react-i18next';
 import type { UpstreamCheck } from '../../api-types.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { useAction } from '../action.ts';
 import { Facts } from '../../components/Facts.tsx';
-import './upstreams-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './upstreams-texts.ts';
 
 /** Tests an upstream and shows the result. */
 export function UpstreamTest({ name, onClose }: { name: string; onClose: () => void }) {

@@ -11,7 +11,6 @@ import {
   Text,
 } from '@mantine/core';
 import { IconPlugConnected } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, RowName, Heading } from '../../components/styles.ts';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
@@ -23,13 +22,14 @@ import { useOperatorQuery } from '../../queries.ts';
 import { needed } from '../margin.tsx';
 import { offered, useAddress } from '../search.ts';
 import { isPaused, UpstreamCard } from './UpstreamCard.tsx';
-import './upstreams-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './upstreams-texts.ts';
 
 type Filter = (typeof offered.upstreams)[number];
 
 /** The services that run the models. */
 export function Upstreams() {
-  const { t, i18n } = useTranslation('operator_upstreams');
+  const { t, language } = useTranslation('operator_upstreams');
   const [{ only = 'all' }, setAddress] = useAddress('/operator/upstreams');
   const found = useOperatorQuery('GET /upstreams', {}, live);
   const shown = found.data?.data.filter((each) => fits(each, only));
@@ -71,7 +71,7 @@ export function Upstreams() {
         {usable && usable.length > 0 && (
           <Dimmed>
             {t('counted', {
-              n: new Intl.NumberFormat(i18n.language).format(found.data!.counted_max),
+              n: new Intl.NumberFormat(language).format(found.data!.counted_max),
             })}
           </Dimmed>
         )}

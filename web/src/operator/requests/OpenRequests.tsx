@@ -1,7 +1,6 @@
 import { Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { IconStack2 } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { AccountLink, RequestLink } from '../links.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { Note, Heading, PlainButton, RowButton } from '../../components/styles.ts';
@@ -11,11 +10,12 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { RequestName } from '../../requests/columns.tsx';
 import { useAction } from '../action.ts';
 import { liveMs } from '../live.ts';
-import './queue-words.ts';
+import './queue-texts.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** Every unfinished request, oldest first. */
 export function OpenRequests({ upstreams }: { upstreams: string[] }) {

@@ -1,7 +1,6 @@
 import { Anchor, Card, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { RowLink } from '../links.tsx';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Heading } from '../../components/styles.ts';
@@ -12,7 +11,8 @@ import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { live } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { OpenRequests } from './OpenRequests.tsx';
-import './queue-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './queue-texts.ts';
 
 type Depth = Pick<QueueUpstream, 'waiting' | 'oldest_seconds'>;
 

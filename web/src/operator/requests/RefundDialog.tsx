@@ -1,13 +1,13 @@
 import { Text } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import type { OperatorRequest } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { useFields } from '../../components/Form.tsx';
 import { formatUsd, parseUsd } from '../../money.ts';
 import { useAction } from '../action.ts';
-import './request-words.ts';
+import './request-texts.ts';
 import { ReferenceInput, ReasonInput } from '../inputs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The part of a request's charge that was not refunded yet. */
 export function leftToRefund(request: OperatorRequest): bigint {

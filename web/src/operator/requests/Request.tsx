@@ -2,7 +2,6 @@ import { Anchor, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { usePathPart } from '../../address.ts';
-import { useTranslation } from 'react-i18next';
 import { AccountLink } from '../links.tsx';
 import { Dimmed, Note, PlainButton, RowButton, Dot } from '../../components/styles.ts';
 import type { OperatorRequest, UpstreamAttempt } from '../../api-types.ts';
@@ -25,7 +24,8 @@ import {
 } from '../../requests/RequestPage.tsx';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { leftToRefund, RefundDialog } from './RefundDialog.tsx';
-import './request-words.ts';
+import './request-texts.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** One request of any account, with the operator's view of it. */
 export function Request() {
@@ -295,10 +295,10 @@ function useFacts(request: OperatorRequest): [first: Rows, more: Rows] {
 }
 
 function Tokens(counts: NonNullable<OperatorRequest['tokens']>) {
-  const { t, i18n } = useTranslation('operator_request');
+  const { t, language } = useTranslation('operator_request');
   const { input_tokens, output_tokens, cached_tokens, reasoning_tokens } = counts;
   const words = (name: string, tokens: number) =>
-    t(name, { tokens: tokens.toLocaleString(i18n.language) });
+    t(name, { tokens: tokens.toLocaleString(language) });
   return [
     words('tokens_in', input_tokens),
     ...(cached_tokens > 0 ? [words('tokens_cached', cached_tokens)] : []),

@@ -1,11 +1,11 @@
 import { Radio, Stack, Text, TextInput } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { useFields } from '../../components/Form.tsx';
 import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { parseUsd } from '../../money.ts';
 import { useAction } from '../action.ts';
-import './unknown-words.ts';
+import './unknown-texts.ts';
 import { ReasonInput } from '../inputs.ts';
 
 interface Of {

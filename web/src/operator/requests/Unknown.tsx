@@ -11,7 +11,6 @@ import {
 } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { useState, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { AccountLink, RequestLink } from '../links.tsx';
 import { Dimmed, Note, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
@@ -24,8 +23,9 @@ import { Usd, When } from '../../components/text.tsx';
 import { liveMs } from '../live.ts';
 import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from '../search.ts';
-import './unknown-words.ts';
+import './unknown-texts.ts';
 import { useOperatorPages } from '../../queries.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Requests and abandoned starts that may have run, at an unknown cost. */
 export function Unknown() {

@@ -10,7 +10,6 @@ import {
   TextInput,
 } from '@mantine/core';
 import { IconDownload, IconEyeOff } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { PlainButton } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
@@ -21,7 +20,8 @@ import { formatUsd, parseUsd } from '../../money.ts';
 import { useAction } from '../action.ts';
 import { keysOf } from '../../records.ts';
 import { saveText } from '../../components/save.ts';
-import './vouchers-words.ts';
+import { useTranslation } from '../../i18n.ts';
+import './vouchers-texts.ts';
 
 const expiries = { never: null, days30: 30, days90: 90, year: 365 };
 type Expiry = keyof typeof expiries;

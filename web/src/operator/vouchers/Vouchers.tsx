@@ -3,7 +3,6 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconTicket } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName, RowButton, Dot } from '../../components/styles.ts';
 import type { Voucher } from '../../api-types.ts';
@@ -14,7 +13,8 @@ import { useAction } from '../action.ts';
 import { NewVouchers } from './NewVouchers.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
-import './vouchers-words.ts';
+import './vouchers-texts.ts';
+import { useTranslation } from '../../i18n.ts';
 
 const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };
 

@@ -1,6 +1,6 @@
-import { addWords } from '../words.ts';
+import { addTexts } from '../i18n.ts';
 
-addWords('operator_log', {
+addTexts('operator_log', {
   text: [
     'Every operator action on these pages, every command-line change to money, prices and states, and every change that a key made to another key. Entries cannot be changed or removed.',
     'Всё, что операторы сделали на этих страницах, то, что командная строка сделала с деньгами, ценами и статусами, и то, что ключи сделали с ключами. Ничего нельзя изменить или удалить.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_accounts', {
+addTexts('operator_accounts', {
   text: [
     'All customer accounts. Open one to credit it, change its prices or see its activity.',
     'Все аккаунты клиентов. Откройте аккаунт, чтобы пополнить его, изменить цены или посмотреть историю.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_unknown', {
+addTexts('operator_unknown', {
   text: [
     'Starts whose answer was lost, and jobs that timed out. The customer does not pay for them. Only the upstream’s invoice shows whether you do.',
     'Запуски, ответ на которые потерян, и задания, которым не хватило времени. Клиент за них не платит. Возьмёт ли апстрим плату с вас, покажет только его счёт.',

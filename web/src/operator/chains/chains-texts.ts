@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_chains', {
+addTexts('operator_chains', {
   text: [
     'The blockchains on which customers pay: how far each is read, and what came in.',
     'Блокчейны, в которых платят клиенты: докуда прочитан каждый и сколько поступило.',

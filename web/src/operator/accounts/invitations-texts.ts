@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_invitations', {
+addTexts('operator_invitations', {
   text: [
     'Links to sign up with a new account. To invite somebody to an existing account, open that account.',
     'Ссылки, по которым регистрируются с собственным аккаунтом. Чтобы впустить кого-то в существующий, откройте тот аккаунт.',

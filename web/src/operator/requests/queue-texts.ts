@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_queue', {
+addTexts('operator_queue', {
   text: [
     'Queued and running requests of all accounts.',
     'Что сейчас ждёт и что выполняется, по всем аккаунтам.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_keys', {
+addTexts('operator_keys', {
   text: [
     'Keys with which your own programs use the operator’s API: to create accounts, credit payments and read what was used.',
     'Ключи, с которыми ваши программы работают через API оператора: создают аккаунты, проводят платежи, читают расход.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_vouchers', {
+addTexts('operator_vouchers', {
   text: [
     'Codes that add money to the account that redeems them. Each works once.',
     'Коды, которые пополняют аккаунт того, кто их активирует. Каждый действует один раз.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_upstreams', {
+addTexts('operator_upstreams', {
   text: [
     'The services that run the jobs: setup, health and cost.',
     'Сервисы, которые выполняют работу: настроены ли они, как справляются сейчас и сколько берут.',

@@ -1,6 +1,6 @@
-import { addWords } from '../words.ts';
+import { addTexts } from '../i18n.ts';
 
-addWords('operator_overview', {
+addTexts('operator_overview', {
   text: [
     'Revenue, upstream cost and the state of the books. A request counts towards the UTC day on which it ended.',
     'Сколько сервис заработал, чего это вам стоило и сходятся ли книги. Запрос относится ко дню по UTC, когда он завершился.',

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_catalog', {
+addTexts('operator_catalog', {
   text: [
     'Every row of the catalog files: price, cost and whether callers see it.',
     'Каждая строка файлов каталога: цена, ваши затраты и видят ли её клиенты.',

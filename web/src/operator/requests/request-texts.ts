@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_request', {
+addTexts('operator_request', {
   to_queue: ['Back to the queue', 'К очереди'],
   refund: ['Refund', 'Вернуть деньги'],
   refund_title: ['Refund this request', 'Вернуть деньги за запрос'],

@@ -1,6 +1,6 @@
-import { addWords } from '../words.ts';
+import { addTexts } from '../i18n.ts';
 
-addWords('operator_attention', {
+addTexts('operator_attention', {
   title: ['Needs attention', 'Требует внимания'],
   since: ['oldest:', 'самый старый:'],
   nothing: [

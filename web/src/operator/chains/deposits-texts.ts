@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_deposits', {
+addTexts('operator_deposits', {
   text: [
     'Money that customers sent on blockchains. Held deposits wait for you or for a second endpoint.',
     'Деньги, которые клиенты прислали в блокчейнах. Задержанные поступления ждут вас или второй узел.',

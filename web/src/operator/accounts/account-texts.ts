@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('operator_account', {
+addTexts('operator_account', {
   id: ['Account ID', 'Id аккаунта'],
   made_at: ['Created', 'Создан'],
   month: ['This month', 'За месяц'],
