@@ -1,7 +1,7 @@
 /** Refusals of the service have Russian texts, with their values. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { inRussian, sentences } from '../src/words/russian.ts';
+import { inRussian, sentences } from '../src/texts/russian.ts';
 import { errors, failures } from '../../server/src/core/errors.ts';
 import { reasons } from '../../server/src/core/reasons.ts';
 import { faults } from '../../server/src/lib/outbound/fetch-error.ts';

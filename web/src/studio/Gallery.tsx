@@ -1,4 +1,4 @@
-import './studio-words.ts';
+import './studio-texts.ts';
 import {
   Badge,
   Box,
@@ -18,8 +18,6 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../address.ts';
 import { gallerySearch } from './search.ts';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
-import type { TFunction } from 'i18next';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Note, Heading, PlainButton } from '../components/styles.ts';
 import { Empty } from '../components/list/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -31,6 +29,7 @@ import { choose } from './models.ts';
 import { useModels } from './price.ts';
 import { Rate } from './form/Rate.tsx';
 import { kinds, sorts, type Wish } from './form/wish.ts';
+import { useTranslation } from '../i18n.ts';
 
 /** All models: those that run as jobs and those of the chat. */
 export function Gallery() {

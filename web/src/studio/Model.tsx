@@ -1,14 +1,13 @@
-import './studio-words.ts';
 import { Anchor, Box, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { Dimmed } from '../components/styles.ts';
 import { notice } from '../components/frame/notice.ts';
 import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
+import './studio-texts.ts';
 import { Link, Navigate, useNavigate } from '@tanstack/react-router';
 import { usePathPart, useQueryOf } from '../address.ts';
 import { modelSearch } from './search.ts';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { ApiFailure, faultsIn } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Empty } from '../components/list/Empty.tsx';
@@ -27,7 +26,7 @@ import { RunBar, type Blocked } from './runs/RunBar.tsx';
 import { Runs } from './runs/Runs.tsx';
 import { shownAs, useCard, useOutput, usePresses } from './runs/runs.ts';
 import { anotherSeed, defaultsOf, fieldsOf, mediaOf, missing, type Field } from './form/schema.ts';
-import { said } from '../words.ts';
+import { useTranslation } from '../i18n.ts';
 
 /** One model: input, price and results. */
 export function Model() {
@@ -266,15 +265,10 @@ function ModelHeading({ model }: { model: ModelRow }) {
   }, [model.name]);
   return (
     <div className={classes.heading}>
-      <Anchor component={Link} to="/studio" size="sm" underline="hover" flex="none">
-        <Group gap={4} wrap="nowrap">
-          <IconArrowLeft size={15} />
-          {t('all_models')}
-        </Group>
-      </Anchor>
-      <Title order={1} fz={22} lh={1.3} className={classes.name}>
-        {model.name}
-      </Title>
+      <Switcher model={model} models={models} />
+      <Dimmed>{t(`task.${model.task}`, { defaultValue: model.task })}</Dimmed>
+      <Rate model={model} />
+      {seconds && <Dimmed className="number">{seconds}</Dimmed>}
       {model.uncensored && <Uncensored />}
       <Group gap={4} wrap="nowrap" miw={0}>
         <Dimmed ff="monospace" truncate>

@@ -1,6 +1,6 @@
-import './chat-words.ts';
-import '../studio-words.ts';
 import { Box, Group, Select, Stack } from '@mantine/core';
+import './chat-texts.ts';
+import '../studio-texts.ts';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconArrowDown,
@@ -13,7 +13,6 @@ import { useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { chatSearch } from '../search.ts';
 import { useEffect, useState, type Ref } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, PlainButton, RowButton } from '../../components/styles.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
@@ -21,7 +20,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text.tsx';
 import { useAccount, useAccountPath } from '../../session.tsx';
-import { said } from '../../words.ts';
+import { errorText, useTranslation } from '../../i18n.ts';
 import classes from './Chat.module.css';
 import { ChatSettings } from './ChatSettings.tsx';
 import { Composer } from './Composer.tsx';

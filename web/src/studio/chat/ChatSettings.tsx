@@ -11,11 +11,11 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useId } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
 import type { Conversation } from './conversations.ts';
 import { Clear } from '../runs/Clear.tsx';
 import type { Model } from '../../api-types.ts';
+import { useTranslation } from '../../i18n.ts';
 
 type Settings = Pick<Conversation, 'system' | 'max_tokens' | 'temperature'>;
 

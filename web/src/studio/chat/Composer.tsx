@@ -10,7 +10,6 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Note, QuietIcon } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd } from '../../components/text.tsx';
@@ -24,6 +23,7 @@ import { lacking, shortage, useAllowance } from '../price.ts';
 import { previous, useAccountQuery } from '../../queries.ts';
 import { fromJson } from '../../../../client/src/unknown.ts';
 import type { AccountCalls } from '../../api.ts';
+import { useTranslation } from '../../i18n.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 

@@ -1,7 +1,6 @@
 import { Button, Group, Menu, Stack, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useFields } from '../../components/Form.tsx';
 import { Dimmed, Note, QuietIcon } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
@@ -11,6 +10,7 @@ import classes from './Chat.module.css';
 import { costOf, type Conversation } from './conversations.ts';
 import { edit, remove, type Talk } from './talk.ts';
 import { Confirm } from '../../components/Confirm.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 /** The conversations stored in this browser. */
 export function Conversations(props: {
@@ -60,6 +60,18 @@ export function Conversations(props: {
           {t('kept_here')}
         </Note>
       )}
+      {found.map((set) => (
+        <Entry
+          key={set[0]!.id}
+          set={set}
+          isShown={set.some(({ id }) => id === shown)}
+          isWriting={set.some(({ id }) => talk.writing.has(id))}
+          onOpen={() => goTo(set[0]!.id)}
+          onRename={() => setRenamed(set)}
+          onRemove={() => setRemoved(set)}
+        />
+      ))}
+      <Transfer talk={talk} />
       {renamed && (
         <Rename
           conversation={renamed}

@@ -1,11 +1,11 @@
 import { Anchor, Box, Code, Group, Table, Text } from '@mantine/core';
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { Fragment, memo, useDeferredValue, useMemo, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import classes from './Markdown.module.css';
 import { known, readMarkdown, safeAddress } from './read-markdown.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** A model's text as React nodes. HTML in it stays text. */
 export default function Markdown({ text, isWriting }: { text: string; isWriting: boolean }) {

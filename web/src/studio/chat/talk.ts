@@ -2,7 +2,7 @@ import { ApiFailure, call, send } from '../../api.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import { eventsOf } from '../../../../client/src/events.ts';
 import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
-import { said } from '../../words.ts';
+import { errorText } from '../../i18n.ts';
 import {
   bodyOf,
   forget,

@@ -17,7 +17,6 @@ import {
 } from '@mantine/core';
 import { IconDice5, IconPlus } from '@tabler/icons-react';
 import { useEffect, useId, useState, type ReactNode } from 'react';
-import { useTranslation } from 'react-i18next';
 import { exactJson, shownNumber, typedNumber } from '../../exact-json.ts';
 import { RowButton } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
@@ -26,6 +25,7 @@ import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
 import type { Control, Field as FieldOf } from './schema.ts';
 import { anotherSeed } from './schema.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** One field of a model's input, with the control for its schema. */
 
@@ -47,7 +47,7 @@ const sliderStepsMax = 200;
 export function useFieldLabel() {
   const { t } = useTranslation('studio');
   return ({ name, schema }: FieldOf) =>
-    t(`field.${name}`, { defaultValue: schema.title ?? inWords(name) });
+    t(`field.${name}`, { defaultValue: schema.title ?? readableName(name) });
 }
 
 function inWords(name: string): string {

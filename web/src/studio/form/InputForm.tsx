@@ -11,7 +11,6 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { IconBulb, IconChevronDown, IconEraser } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import type { Input } from './draft.ts';
@@ -21,6 +20,7 @@ import { exactJson } from '../../exact-json.ts';
 import { usd } from '../models.ts';
 import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
 import { isObject } from '../../../../client/src/unknown.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** The input of a model, as a form or as JSON. */
 export function InputForm(props: {

@@ -29,7 +29,6 @@ import {
   type DragEvent,
   type ReactNode,
 } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Note, QuietIcon, RowButton } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { useAccountPath } from '../../session.tsx';
@@ -38,6 +37,7 @@ import classes from './MediaField.module.css';
 import type { Media } from './schema.ts';
 import { useAllowance } from '../price.ts';
 import { acceptOf, fits, nameOf, remember, rememberedAs, typeOf, upload } from './upload.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** An image, video or audio input: dropped, pasted, chosen, by URL, or a recent output. */
 

@@ -1,7 +1,7 @@
 import { Group, Text } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import type { Model } from '../../api-types.ts';
 import { rates } from '../models.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** A model's unit price for this account. */
 export function Rate({ model, size = 'sm' }: { model: Model; size?: 'sm' | 'md' }) {

@@ -1,7 +1,6 @@
 import { SimpleGrid, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { IconPhoto } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useTranslation } from 'react-i18next';
 import { Note } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
@@ -11,6 +10,7 @@ import type { Media } from './schema.ts';
 import { outputOf, shownAs, type Medium } from '../runs/runs.ts';
 import classes from './RecentOutputs.module.css';
 import { Small } from '../runs/Shown.tsx';
+import { useTranslation } from '../../i18n.ts';
 
 const looked = 24;
 

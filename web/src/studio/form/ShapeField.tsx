@@ -1,11 +1,11 @@
 import { Box, Group, NumberInput, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useRef, type KeyboardEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
 import type { Of } from './control.ts';
 import classes from './ShapeField.module.css';
 import { objectOf } from '../../../../client/src/unknown.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Aspect ratios, each with a small drawing. */
 export function RatioField(given: Of<'ratio'>) {

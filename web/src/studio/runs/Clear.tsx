@@ -1,7 +1,7 @@
 import { Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
 import { Note, QuietIcon } from '../../components/styles.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** A button that removes the value beside it. */
 export function Clear({ label, onClick }: { label: string; onClick: () => void }) {

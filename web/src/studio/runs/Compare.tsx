@@ -1,5 +1,5 @@
 import { Group, Stack, Table } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { Note } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Usd } from '../../components/text.tsx';

@@ -1,5 +1,5 @@
 import { IconDownload } from '@tabler/icons-react';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { QuietIcon } from '../../components/styles.ts';
 import { download } from '../../components/download.ts';
 import type { Medium } from './runs.ts';

@@ -13,7 +13,6 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed, Note } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd, When } from '../../components/text.tsx';
@@ -28,6 +27,7 @@ import type { Field } from '../form/schema.ts';
 export type Blocked =
   | { why: 'role' | 'suspended' | 'json' | 'unpriced' | 'pricing' | Shortage }
   | { why: 'missing'; fields: Field[] };
+import { useTranslation } from '../../i18n.ts';
 
 /** The price, the balance, and the run button. */
 export function RunBar(props: {

@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type MouseEvent } from 'react';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, QuietIcon, RowButton } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
@@ -35,7 +35,7 @@ import {
   type Run,
   type StatusNow,
 } from './runs.ts';
-import { said } from '../../words.ts';
+import { errorText } from '../../i18n.ts';
 
 /** The menu of a run fills or runs the form of its model's page. */
 export interface RunActions {
@@ -187,7 +187,7 @@ function WhyFailed({ run }: { run: Run }) {
   const card = useCard(run.request_id);
   return (
     <Text size="sm" data-failure>
-      {card.data?.error ? said(card.data.error) : run.error_code}
+      {card.data?.error ? errorText(card.data.error) : run.error_code}
     </Text>
   );
 }

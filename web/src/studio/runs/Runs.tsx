@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconColumns, IconSparkles } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
-import { useTranslation } from 'react-i18next';
+import { useTranslation } from '../../i18n.ts';
 import { Dimmed, Heading, RowButton } from '../../components/styles.ts';
 import { ApiFailure } from '../../api.ts';
 import { Empty } from '../../components/list/Empty.tsx';

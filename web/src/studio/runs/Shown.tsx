@@ -1,7 +1,6 @@
 import { Stack, Text, UnstyledButton } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Playable } from '../../components/Media.tsx';
 import { isShrunk } from '../../components/shrunk.ts';
 import { useAccountPath } from '../../session.tsx';
@@ -33,6 +32,7 @@ export function Shown({ medium, onView }: { medium: Medium; onView?: () => void 
   );
   return shownAs(medium) === 'audio' ? <Stack className={classes.center}>{player}</Stack> : player;
 }
+import { useTranslation } from '../../i18n.ts';
 
 /** A thumbnail; the full image if the service makes none. */
 export function Small(props: { medium: Medium; alt: string; className: string | undefined }) {

@@ -1,7 +1,6 @@
 import { Group, NavLink, ScrollArea, Text } from '@mantine/core';
 import { IconPhotoOff } from '@tabler/icons-react';
 import { QueryLink } from '../../address.ts';
-import { useTranslation } from 'react-i18next';
 import { Modal } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { addressOf } from '../Gallery.tsx';
@@ -9,6 +8,7 @@ import { choose, taking } from '../models.ts';
 import { useModels } from '../price.ts';
 import { Rate } from '../form/Rate.tsx';
 import { shownAs, type Medium } from './runs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** Models that accept this output as an input. */
 export default function UseAsInput(props: {

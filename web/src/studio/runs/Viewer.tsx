@@ -1,13 +1,13 @@
 import { ActionIcon, Group, Text } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
-import { useTranslation } from 'react-i18next';
 import { Dimmed } from '../../components/styles.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { DownloadLink } from './DownloadLink.tsx';
 import classes from './Runs.module.css';
 import { shownNumber } from '../../exact-json.ts';
 import type { Medium } from './runs.ts';
+import { useTranslation } from '../../i18n.ts';
 
 /** A request's images, as large as the window allows. */
 export default function Viewer(props: {

@@ -1,6 +1,6 @@
-import { addWords } from '../words.ts';
+import { addTexts } from '../i18n.ts';
 
-addWords('studio', {
+addTexts('studio', {
   gallery: {
     title: ['Models', 'Модели'],
     prices: ['Price list', 'Все цены'],

@@ -1,6 +1,6 @@
-import { addWords } from '../../words.ts';
+import { addTexts } from '../../i18n.ts';
 
-addWords('chat', {
+addTexts('chat', {
   new: ['New conversation', 'Новый разговор'],
   conversations: ['Conversations', 'Разговоры'],
   none_kept: ['No conversations yet.', 'Разговоров пока нет.'],
