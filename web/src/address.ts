@@ -6,8 +6,7 @@ import { Link, useParams, useSearch, type RegisteredRouter } from '@tanstack/rea
  */
 
 type Rule<Value extends string = string> = (value: unknown) => Value | undefined;
-/** The values that the rules yield. */
-export type Read<Rules extends Record<string, Rule>> = {
+export type AddressValues<Rules extends Record<string, Rule>> = {
   [Name in keyof Rules]?: ReturnType<Rules[Name]>;
 };
 
@@ -41,7 +40,7 @@ export function byRules<Rules extends Record<string, Rule>>(rules: Rules) {
   return strictly((given) => {
     const read = Object.entries(rules).map(([name, rule]) => [name, rule(given[name])]);
     // Each field was read by its own rule.
-    return Object.fromEntries(read) as Read<Rules>;
+    return Object.fromEntries(read) as AddressValues<Rules>;
   });
 }
 

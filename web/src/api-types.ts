@@ -3,7 +3,7 @@
 import type * as client from '../../client/src/types.ts';
 
 /** A type of the client as it is sent: the client makes amounts bigint. */
-type Sent<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Sent<T[K]> } : T;
+type Wire<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Wire<T[K]> } : T;
 
 /** Request and reply of each call; amounts are decimal texts of micro-USD, times ISO 8601. */
 export interface Calls {
@@ -928,7 +928,7 @@ export type NewInvitation = {
 };
 
 /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-export type Status = Sent<client.StatusName>;
+export type Status = Wire<client.StatusName>;
 
 export type RequestPage = {
   data: Array<RequestEntry>;
@@ -979,7 +979,7 @@ export type RequestEntry = {
 };
 
 /** The kind of output. */
-export type Kind = Sent<client.Kind>;
+export type Kind = Wire<client.Kind>;
 
 export type WebhookState = 'pending' | 'delivered' | 'failed';
 
@@ -1067,9 +1067,9 @@ export type RequestDetail = {
 };
 
 /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
-export type FailureCode = Sent<client.FailureCode>;
+export type FailureCode = Wire<client.FailureCode>;
 
-export type QuoteLine = Sent<client.QuoteLine>;
+export type QuoteLine = Wire<client.QuoteLine>;
 
 export type RequestOutput = {
   index: number;
@@ -1276,7 +1276,7 @@ export type StatementLine = {
 };
 
 /** The unit of the price. `MP` is a megapixel. */
-export type Unit = Sent<client.Unit>;
+export type Unit = Wire<client.Unit>;
 
 export type StatementTotals = {
   movements: number;
@@ -1344,11 +1344,11 @@ export type Delivery = {
   created_at: string;
 };
 
-export type Balance = Sent<client.Balance>;
+export type Balance = Wire<client.Balance>;
 
-export type DepositAddressList = Sent<client.DepositAddressList>;
+export type DepositAddressList = Wire<client.DepositAddressList>;
 
-export type DepositList = Sent<client.DepositList>;
+export type DepositList = Wire<client.DepositList>;
 
 export type EstimateRequest = {
   /** An id of the catalog. */
@@ -1357,12 +1357,12 @@ export type EstimateRequest = {
   input?: Record<string, unknown>;
 };
 
-export type Estimate = Sent<client.Estimate>;
+export type Estimate = Wire<client.Estimate>;
 
 /** Fields that are not listed here are left out. `top_k` and the fields after it go only to models that take them. `x-ignored-fields` names the fields that were left out. */
-export type ChatRequest = Sent<client.ChatInput>;
+export type ChatRequest = Wire<client.ChatInput>;
 
-export type ChatCompletion = Sent<client.Completion>;
+export type ChatCompletion = Wire<client.Completion>;
 
 /** The model's own input: `input_schema` in the catalog says what is allowed. The fields listed here are the usual ones. */
 export type ModelInput = {
@@ -1389,22 +1389,22 @@ export type ModelInput = {
   [field: string]: unknown;
 };
 
-export type QueuedRequest = Sent<client.QueuedRequest>;
+export type QueuedRequest = Wire<client.QueuedRequest>;
 
-export type RequestList = Sent<client.RequestList>;
+export type RequestList = Wire<client.RequestList>;
 
-export type RequestCard = Sent<client.RequestCard>;
+export type RequestCard = Wire<client.RequestCard>;
 
-export type RequestStatus = Sent<client.Status>;
+export type RequestStatus = Wire<client.Status>;
 
 /** The model's output. Its fields depend on the model. */
-export type ModelOutput = Sent<client.Output>;
+export type ModelOutput = Wire<client.Output>;
 
-export type Cancelled = Sent<client.Cancelled>;
+export type Cancelled = Wire<client.Cancelled>;
 
-export type UsageLine = Sent<client.UsageLine>;
+export type UsageLine = Wire<client.UsageLine>;
 
-export type UploadedFile = Sent<client.UploadedFile>;
+export type UploadedFile = Wire<client.UploadedFile>;
 
 export type Allowance = {
   available_usd_micro: string;
@@ -1418,12 +1418,12 @@ export type Allowance = {
   upload_max_bytes: number;
 };
 
-export type Model = Sent<client.Model>;
+export type Model = Wire<client.Model>;
 
 /** A rule that adds to the price: for each item of a list, or if a field has a certain value. */
-export type ModelExtra = Sent<client.ModelExtra>;
+export type ModelExtra = Wire<client.ModelExtra>;
 
-export type Resolution = Sent<client.Resolution>;
+export type Resolution = Wire<client.Resolution>;
 
 export type ChatPrice = {
   /** The requested model. */

@@ -52,38 +52,38 @@ export function faultsIn({ errors, rules }: Record<string, unknown>): InputFault
  * Thrown if no complete reply arrived. It replaces the browser's error, whose text differs between
  * browsers and is not translated.
  */
-export class Unreachable extends Error {
+export class ServiceUnreachable extends Error {
   readonly code = 'unreachable';
 
   constructor() {
     super('The service cannot be reached. Check the connection and try again.');
-    this.name = 'Unreachable';
+    this.name = 'ServiceUnreachable';
   }
 }
 
-/** Awaits a network call. Throws `Unreachable` if the connection broke. */
-export async function reached<T>(asked: Promise<T>): Promise<T> {
+/** Awaits a network call. Throws `ServiceUnreachable` if the connection broke. */
+export async function fetchOrThrow<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
     // Browsers throw a TypeError for a broken connection; an abort by the page throws another
     // error.
-    throw error instanceof TypeError ? new Unreachable() : error;
+    throw error instanceof TypeError ? new ServiceUnreachable() : error;
   }
 }
 
 /**
  * Routes under a prefix, with the prefix removed: `GET /vouchers` for `GET /api/operator/vouchers`.
  */
-type Below<Prefix extends string> = {
+type CallsBelow<Prefix extends string> = {
   [
     R in keyof Calls as R extends `${infer Method} ${Prefix}${infer Path}`
       ? `${Method} ${Path}`
       : never
   ]: Calls[R];
 };
-export type AccountCalls = Below<'/api/accounts/:account_id'>;
-export type OperatorCalls = Below<'/api/operator'>;
+export type AccountCalls = CallsBelow<'/api/accounts/:account_id'>;
+export type OperatorCalls = CallsBelow<'/api/operator'>;
 
 /** Names of a route's parameters: `:name`, and `*` for the rest of a path. */
 type PathNames<R> = R extends `${string}:${infer Name}/${infer Rest}`
@@ -167,7 +167,7 @@ export const signedOut = new EventTarget();
 /** Returns the JSON of a reply. Throws `ApiFailure`, or what `reached` throws. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const reply = await send(path, options);
-  const text = await reached(reply.text());
+  const text = await fetchOrThrow(reply.text());
   // The routes' schemas guarantee the shape.
   return exactJson(text === '' ? 'null' : text) as T;
 }
@@ -181,7 +181,7 @@ export function authCall<T = unknown>(path: string, body?: object): Promise<T> {
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const { body, query, signal, headers } = options;
   const method = options.method ?? (body === undefined ? 'GET' : 'POST');
-  const reply = await reached(
+  const reply = await fetchOrThrow(
     fetch(withQuery(path, query), {
       method,
       signal: signal ?? null,

@@ -16,10 +16,14 @@ const json: JSON & {
 /** `JSON.parse` that keeps integers of any length. Throws a SyntaxError. */
 export function exactJson(text: string): unknown {
   const mayHaveLong = json.rawJSON !== undefined && /[\s:,[]-?\d{16}/.test(` ${text}`);
-  return mayHaveLong ? JSON.parse(text, kept) : JSON.parse(text);
+  return mayHaveLong ? JSON.parse(text, withExactInteger) : JSON.parse(text);
 }
 
-function kept(_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+function withExactInteger(
+  _name: string,
+  value: unknown,
+  { source = '' }: { source?: string } = {},
+): unknown {
   const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value);
   return isRounded && /^-?\d+$/.test(source) ? json.rawJSON!(source) : value;
 }

@@ -70,7 +70,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
       refresh.all();
     });
     listen<{ data: RequestEntry[] }>('requests', ({ data }) => {
-      place(account_id, queries, data);
+      mergeChanges(account_id, queries, data);
       refresh.soon();
     });
     listen('changed', () => refresh.soon(true));
@@ -81,11 +81,11 @@ function follow(account_id: string, queries: QueryClient): () => void {
     listen<{ reason: string }>('end', ({ reason }) => {
       close();
       if (reason === 'access') void queries.invalidateQueries({ queryKey: meQuery.queryKey });
-      again();
+      reconnect();
     });
     source.addEventListener('error', () => {
       close();
-      again();
+      reconnect();
     });
   }
 
@@ -100,7 +100,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     source = null;
   }
 
-  function again(): void {
+  function reconnect(): void {
     state.set(document.hidden ? 'paused' : 'waiting');
     const wait = retryMs[Math.min(tries++, retryMs.length - 1)]!;
     clearTimeout(retry);
@@ -108,7 +108,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     retry = window.setTimeout(open, wait * (0.5 + Math.random()));
   }
 
-  function show(): void {
+  function onVisibilityChange(): void {
     clearTimeout(hiding);
     if (document.hidden) {
       hiding = window.setTimeout(() => {
@@ -122,10 +122,10 @@ function follow(account_id: string, queries: QueryClient): () => void {
     }
   }
 
-  document.addEventListener('visibilitychange', show);
+  document.addEventListener('visibilitychange', onVisibilityChange);
   open();
   return () => {
-    document.removeEventListener('visibilitychange', show);
+    document.removeEventListener('visibilitychange', onVisibilityChange);
     for (const timer of [retry, hiding]) clearTimeout(timer);
     refresh.stop();
     close();
@@ -134,7 +134,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
 }
 
 /** Merges changes into the loaded lists, and reloads open details. */
-function place(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
+function mergeChanges(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
   const key = ['account', account_id, 'GET /requests'];
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
     const search = readSearch(objectOf(query.queryKey[3]));

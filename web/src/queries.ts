@@ -39,7 +39,7 @@ export function useReload(): (...routes: (keyof AccountCalls)[]) => Promise<void
 }
 
 /** Shows a change of cached data at once, makes the change, then loads the data again. */
-export function useEarly<T>(queryKey: Key) {
+export function useOptimisticUpdate<T>(queryKey: Key) {
   const queries = useQueryClient();
   return async (change: (before: T) => T, make: () => Promise<unknown>): Promise<void> => {
     queries.setQueryData<T>(queryKey, (before) => before && change(before));

@@ -42,16 +42,16 @@ export function useMe(): Me | null | undefined {
 
 const Chosen = createContext<Account | null>(null);
 
-const kept = 'farebox-account';
+const storageKey = 'farebox-account';
 
 /** The account shown last, or the first one. */
 export function chooseAccount(accounts: Account[]): Account | null {
-  const last = localStorage.getItem(kept);
+  const last = localStorage.getItem(storageKey);
   return accounts.find(({ account_id }) => account_id === last) ?? accounts[0] ?? null;
 }
 
 export function keepAccount(account_id: string): void {
-  localStorage.setItem(kept, account_id);
+  localStorage.setItem(storageKey, account_id);
 }
 
 export function AccountScope({ account, children }: { account: Account; children: ReactNode }) {

@@ -5,7 +5,7 @@ import { messageOf } from './Failure.tsx';
 import { PlainButton } from './styles.ts';
 import { useTranslation } from '../i18n.ts';
 
-interface Typed {
+interface InputEvent {
   currentTarget: { value: string };
 }
 
@@ -19,7 +19,7 @@ export function useFields<Values extends object>(initial: Values | (() => Values
     /** For an input that tells its value, or an event with its text. Null, no choice, is ignored. */
     field: <Name extends keyof Values>(name: Name) => ({
       value: values[name],
-      onChange: (given: Values[Name] | Typed | null) => {
+      onChange: (given: Values[Name] | InputEvent | null) => {
         if (given === null) return;
         // The event is over by the time the state is set.
         const value = valueOf(given);
@@ -37,7 +37,7 @@ export function useFields<Values extends object>(initial: Values | (() => Values
   };
 }
 
-function valueOf<Value>(given: Value | Typed): Value | string {
+function valueOf<Value>(given: Value | InputEvent): Value | string {
   const isEvent = typeof given === 'object' && given !== null && 'currentTarget' in given;
   return isEvent ? given.currentTarget.value : given;
 }

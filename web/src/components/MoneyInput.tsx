@@ -3,14 +3,14 @@ import { isTooLarge, parseUsd } from '../money.ts';
 import { useTranslation } from '../i18n.ts';
 
 /** Which amounts are allowed: `change` means any but 0. */
-type Allowed = 'above_zero' | 'from_zero' | 'change';
+type AmountRange = 'above_zero' | 'from_zero' | 'change';
 
 /** An amount in USD as typed; `parseUsd` reads it. */
 export function MoneyInput(
   props: Omit<TextInputProps, 'value' | 'onChange' | 'error'> & {
     value: string;
     onChange: (text: string) => void;
-    allows?: Allowed;
+    allows?: AmountRange;
   },
 ) {
   const { t } = useTranslation('common');
@@ -30,7 +30,7 @@ export function MoneyInput(
   );
 }
 
-export function isAmount(text: string, allows: Allowed = 'above_zero'): boolean {
+export function isAmount(text: string, allows: AmountRange = 'above_zero'): boolean {
   const amount = parseUsd(text);
   if (amount === null) return false;
   return allows === 'change' ? amount !== 0n : amount > 0n || (allows === 'from_zero' && !amount);

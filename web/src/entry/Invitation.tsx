@@ -9,7 +9,7 @@ import { Failure, showFailure } from '../components/Failure.tsx';
 import type { Invitation as Invited, Me } from '../api-types.ts';
 import { keepAccount, useMe } from '../session.tsx';
 import { Frame } from './Frame.tsx';
-import { useGoOn, useSettings } from './signing-in.ts';
+import { useContinue, useSettings } from './signing-in.ts';
 import { SignUpForm } from './SignUp.tsx';
 import { entrySearch } from './search.ts';
 import { useTranslation } from '../i18n.ts';
@@ -99,7 +99,7 @@ function Newcomer(props: { token: string; invited: Invited; onSent: (email: stri
 
 function SignedIn({ token, invited, me }: { token: string; invited: Invited; me: Me }) {
   const { t } = useTranslation('entry');
-  const goOn = useGoOn('/dashboard');
+  const goOn = useContinue('/dashboard');
   const accept = async () => {
     try {
       const answer = await api('POST /api/invitation/accept', { body: { token } });

@@ -12,7 +12,7 @@ import {
   signInElsewhere,
   signInWithPasskey,
   signInWithPassword,
-  useGoOn,
+  useContinue,
   useSettings,
 } from './signing-in.ts';
 import { QueryLink, useQueryOf } from '../address.ts';
@@ -25,7 +25,7 @@ export function SignIn() {
   const { to, error: failed, confirmed } = useQueryOf(entrySearch);
   const navigate = useNavigate();
   const inWords = useAuthFailure();
-  const goOn = useGoOn(to);
+  const goOn = useContinue(to);
   const settings = useSettings();
   const { values, field } = useFields({ email: '', password: '' });
   const { email, password } = values;

@@ -2,7 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import { useState } from 'react';
 import { api } from '../api.ts';
 import { Frame } from './Frame.tsx';
-import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
+import { signInWithPassword, useContinue, useSettings } from './signing-in.ts';
 import { Form, useFields } from '../components/Form.tsx';
 import { QueryLink, useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
@@ -50,7 +50,7 @@ interface FormProps {
 /** Also used for invitations, which give the address. */
 export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) {
   const { t } = useTranslation('entry');
-  const goOn = useGoOn(to);
+  const goOn = useContinue(to);
   const { values, field } = useFields({ name: '', email: given ?? '', password: '' });
   const submit = async () => {
     const body = { ...values, ...(token !== undefined && { token }) };

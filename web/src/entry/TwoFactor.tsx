@@ -4,7 +4,7 @@ import { useFields, Problem, useSubmit } from '../components/Form.tsx';
 import { authCall } from '../api.ts';
 import { useAuthFailure } from '../auth-texts.ts';
 import { Frame } from './Frame.tsx';
-import { useGoOn } from './signing-in.ts';
+import { useContinue } from './signing-in.ts';
 import { useQueryOf } from '../address.ts';
 import { entrySearch } from './search.ts';
 import { useTranslation } from '../i18n.ts';
@@ -13,7 +13,7 @@ import { useTranslation } from '../i18n.ts';
 export function TwoFactor() {
   const { t } = useTranslation('entry');
   const { to } = useQueryOf(entrySearch);
-  const goOn = useGoOn(to);
+  const goOn = useContinue(to);
   const inWords = useAuthFailure();
   const { values, set, field, tick } = useFields({ code: '', trustDevice: false });
   const [backup, setBackup] = useState(false);

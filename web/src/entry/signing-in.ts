@@ -11,7 +11,7 @@ export function useSettings() {
 }
 
 /** Goes to `to` after sign-in, if that is a path of these pages. */
-export function useGoOn(to: string | undefined): () => Promise<void> {
+export function useContinue(to: string | undefined): () => Promise<void> {
   const queries = useQueryClient();
   const router = useRouter();
   return async () => {

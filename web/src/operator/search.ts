@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router';
-import { anyText, oneOf, type Read } from '../address.ts';
+import { anyText, oneOf, type AddressValues } from '../address.ts';
 import { kinds } from '../studio/form/wish.ts';
 
 /** The choices that these pages offer; their queries may contain no others. */
@@ -59,9 +59,9 @@ type Change<P extends Page> = { [Name in keyof (typeof searches)[P]]?: string | 
 /** The query, and a function that changes it; empty fields are left out. */
 export function useAddress<P extends Page>(
   page: P,
-): [Read<(typeof searches)[P]>, (change: Change<P>) => void] {
+): [AddressValues<(typeof searches)[P]>, (change: Change<P>) => void] {
   const route = getRouteApi(`/signed-in/operators${page}`);
-  const search: Read<(typeof searches)[P]> = route.useSearch();
+  const search: AddressValues<(typeof searches)[P]> = route.useSearch();
   const navigate = route.useNavigate();
   const change = (given: Change<P>) => {
     const next = Object.entries({ ...search, ...given }).filter(([, value]) => value);

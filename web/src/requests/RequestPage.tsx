@@ -100,7 +100,7 @@ export function Why(props: { request: AnyDetail; beside?: ReactNode; children: R
   return (
     <Alert color="red" icon={<IconAlertTriangle />} title={t('error_title')} role="alert">
       <Text size="sm" fw={500}>
-        {said(error)}
+        {errorText(error)}
       </Text>
       {props.children}
       <Group gap="sm" mt="xs">

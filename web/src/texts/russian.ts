@@ -2,7 +2,7 @@ import { faultsIn } from '../api.ts';
 import { formatUsd } from '../money.ts';
 
 /** An error of the service, or one that the pages raise themselves. */
-export interface Failed {
+export interface ServiceFault {
   code: string;
   message: string;
   param?: string | null;
@@ -15,7 +15,7 @@ type Facts = Record<string, unknown>;
  * The Russian text for an error; null if there is none, for example for the code of a newer
  * service.
  */
-export function inRussian({ code, message, param, details = {} }: Failed): string | null {
+export function inRussian({ code, message, param, details = {} }: ServiceFault): string | null {
   const [fault] = faultsIn(details);
   const wrong = fault && inRussian(fault);
   const facts = { ...details, message, param, wrong, rule: ruleIn(details) };
@@ -24,17 +24,21 @@ export function inRussian({ code, message, param, details = {} }: Failed): strin
 
 /** The first form whose values are all known, with the values filled in. */
 function firstOf(forms: string[], facts: Facts): string | null {
-  return forms.map((form) => filled(form, facts)).find((text) => text !== null) ?? null;
+  return forms.map((form) => fillIn(form, facts)).find((text) => text !== null) ?? null;
 }
 
-function filled(form: string, facts: Facts): string | null {
-  const isWhole = [...form.matchAll(hole)].every(([, name]) => (facts[name!] ?? null) !== null);
-  return isWhole ? form.replaceAll(hole, (_, name: string) => shown(name, facts[name])) : null;
+function fillIn(form: string, facts: Facts): string | null {
+  const isWhole = [...form.matchAll(placeholder)].every(
+    ([, name]) => (facts[name!] ?? null) !== null,
+  );
+  return isWhole
+    ? form.replaceAll(placeholder, (_, name: string) => formatValue(name, facts[name]))
+    : null;
 }
 
-const hole = /\{(\w+)\}/g;
+const placeholder = /\{(\w+)\}/g;
 
-function shown(name: string, value: unknown): string {
+function formatValue(name: string, value: unknown): string {
   if (Array.isArray(value)) return value.join(', ');
   if (name.endsWith('_usd_micro')) return `$${formatUsd(String(value))}`;
   if (name.endsWith('_at')) return new Date(String(value)).toLocaleString('ru');
@@ -43,7 +47,7 @@ function shown(name: string, value: unknown): string {
 
 /** A rule for a value, such as "целое число от 1 до 9". */
 function ruleIn(limits: Facts): string | null {
-  if (limits.one_of) return filled('одно из: {one_of}', limits);
+  if (limits.one_of) return fillIn('одно из: {one_of}', limits);
   const kind = kinds[String(limits.format)] ?? kinds[String(limits.type)];
   const bounds = firstOf(ranges, limits);
   return [kind, bounds].filter(Boolean).join(' ') || null;

@@ -28,7 +28,7 @@ import {
   serveKeyed,
   told,
   wrongKey,
-  type Keyed,
+  type KeyedFake,
 } from '../../../server/test/upstreams/several-keys-kit.ts';
 
 const catalog = (url: string) => `
@@ -39,7 +39,7 @@ models:
 `;
 
 describe('the page of an upstream with several keys', { skip: withoutBrowser() ?? false }, () => {
-  let server: Keyed;
+  let server: KeyedFake;
   let service: Service;
   let browser: Browser;
   let operator: Person;

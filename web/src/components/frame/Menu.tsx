@@ -6,14 +6,14 @@ import { phonePages, type Section, type SectionPage } from './sections.tsx';
 import classes from './Shell.module.css';
 import { useTranslation } from '../../i18n.ts';
 
-interface Shown {
+interface MenuState {
   section: Section;
   /** The path of the page that is shown, or of the page above it. */
   active: string | undefined;
 }
 
 /** The pages of a section: names on a wide screen, icons with their names on hover on a tablet. */
-export function SideMenu({ section, active, onClick }: Shown & { onClick: () => void }) {
+export function SideMenu({ section, active, onClick }: MenuState & { onClick: () => void }) {
   const { t } = useTranslation('common');
   return (
     <nav aria-label={t(section.name)}>
@@ -49,7 +49,7 @@ function PageLink(props: { page: SectionPage; active: string | undefined; onClic
 }
 
 /** On a phone: the pages that a thumb needs, and the menu with the others. */
-export function BottomBar(props: Shown & { isOpen: boolean; toggle: () => void }) {
+export function BottomBar(props: MenuState & { isOpen: boolean; toggle: () => void }) {
   const { t } = useTranslation('common');
   const { section, active, isOpen, toggle } = props;
   const MenuIcon = isOpen ? IconX : IconMenu2;

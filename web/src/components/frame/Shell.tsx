@@ -22,7 +22,7 @@ const NoAccount = lazy(() => import('./NoAccount.tsx'));
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const { t } = useTranslation('common');
   const [open, { toggle, close }] = useDisclosure(false);
-  const [asks, palette] = useDisclosure(false);
+  const [isConfirming, palette] = useDisclosure(false);
   const { pathname } = useLocation();
   const account = chooseAccount(me.accounts);
   const known = sectionsOf(me);
@@ -97,7 +97,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       <Palette
         me={me}
         sections={known}
-        opened={asks}
+        opened={isConfirming}
         toggle={palette.toggle}
         close={palette.close}
       />

@@ -64,7 +64,7 @@ function leave(): Promise<never> {
   return new Promise(() => {});
 }
 
-const kept = 'farebox-reloaded';
+const storageKey = 'farebox-reloaded';
 
 /**
  * Whether a reload would help: the service answers, and either it serves another version than this
@@ -79,8 +79,8 @@ async function mayReload(name: string, again: boolean, isAsked: boolean): Promis
     if (!reply.ok) return false;
     if (isAsked) return true;
     const isReplaced = !(await reply.text()).includes(own);
-    if (!(isReplaced || again) || sessionStorage.getItem(kept) === mark) return false;
-    sessionStorage.setItem(kept, mark);
+    if (!(isReplaced || again) || sessionStorage.getItem(storageKey) === mark) return false;
+    sessionStorage.setItem(storageKey, mark);
     return true;
   } catch {
     return false;

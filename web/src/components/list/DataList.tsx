@@ -13,7 +13,7 @@ export interface Column<Row> {
   number?: boolean;
 }
 
-export interface Listed<Row> {
+export interface DataListProps<Row> {
   label: string;
   columns: Column<Row>[];
   keyOf: (row: Row) => string;
@@ -25,7 +25,7 @@ export interface Listed<Row> {
 
 /** A table; on narrow screens, one card per row. */
 export function DataList<Row>(
-  props: Listed<Row> & {
+  props: DataListProps<Row> & {
     /** Undefined while loading. */
     rows: Row[] | undefined;
     /** True for many short rows, which are easier to read in a scrolling table than as cards. */
@@ -47,7 +47,7 @@ export function DataList<Row>(
   return <ListedRows {...props} rows={rows} />;
 }
 
-type ListedRows<Row> = Listed<Row> & { rows: Row[] };
+type ListedRows<Row> = DataListProps<Row> & { rows: Row[] };
 
 function Lines<Row>({ label, columns, rows, keyOf, open }: ListedRows<Row>) {
   const { t } = useTranslation('common');

@@ -1,10 +1,10 @@
 import type { ComponentProps } from 'react';
-import { DataList, type Listed } from './DataList.tsx';
+import { DataList, type DataListProps } from './DataList.tsx';
 import { Empty } from './Empty.tsx';
 import { Failure } from '../Failure.tsx';
 import { More } from './More.tsx';
 
-export interface Paged<Row> {
+export interface PagedRows<Row> {
   /** Undefined while loading. */
   rows: Row[] | undefined;
   error: Error | null;
@@ -15,8 +15,8 @@ export interface Paged<Row> {
 
 /** A list that is loaded page by page: its rows, its error, or a text if it is empty. */
 export function PagedList<Row>(
-  props: Listed<Row> & {
-    of: Paged<Row>;
+  props: DataListProps<Row> & {
+    of: PagedRows<Row>;
     empty: ComponentProps<typeof Empty>;
   },
 ) {

@@ -65,12 +65,12 @@ export function numberIn(typed: string): string | null {
 }
 
 const most = 5;
-const keptFor = (person_id: string) => `farebox-recent-${person_id}`;
+const storageKeyOf = (person_id: string) => `farebox-recent-${person_id}`;
 
 /** Ids of the last chosen entries, newest first. */
 export function recentOf(person_id: string): string[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(keptFor(person_id)) ?? '[]');
+    const kept: unknown = JSON.parse(localStorage.getItem(storageKeyOf(person_id)) ?? '[]');
     return Array.isArray(kept) ? kept.filter((id) => typeof id === 'string') : [];
   } catch {
     return [];
@@ -79,5 +79,5 @@ export function recentOf(person_id: string): string[] {
 
 export function keepRecent(person_id: string, id: string): void {
   const others = recentOf(person_id).filter((each) => each !== id);
-  localStorage.setItem(keptFor(person_id), JSON.stringify([id, ...others].slice(0, most)));
+  localStorage.setItem(storageKeyOf(person_id), JSON.stringify([id, ...others].slice(0, most)));
 }

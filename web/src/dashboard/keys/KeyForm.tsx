@@ -57,7 +57,7 @@ export function KeyForm(props: Props & { opened: boolean }) {
 const lineNames = keysOf(lines);
 type Lines = Record<keyof typeof lines, string>;
 
-interface Typed {
+interface KeyFormValues {
   lines: Lines;
   scope: Scope;
   limit: string;
@@ -72,7 +72,7 @@ interface Typed {
 const spans = ['7', '30', '90', '365'];
 const dayMs = 86_400_000;
 
-function typedOf(key: Key | null, set: KeyCeilings): Typed {
+function typedOf(key: Key | null, set: KeyCeilings): KeyFormValues {
   const limit = key ? key.monthly_limit_usd_micro : set.monthly_ceiling_usd_micro;
   return {
     // TypeScript does not follow the names.
@@ -166,7 +166,7 @@ function Fields(props: Props) {
 }
 
 interface PartProps {
-  fields: ReturnType<typeof useFields<Typed>>;
+  fields: ReturnType<typeof useFields<KeyFormValues>>;
   changed: Key | null;
 }
 
@@ -265,7 +265,7 @@ function limitsOf(scope: Scope) {
   return scope === 'keys' ? (['rpm'] as const) : (['rpm', 'open_jobs'] as const);
 }
 
-function fieldsOf(typed: Typed, limit: bigint | null, isStudio: boolean): KeyFields {
+function fieldsOf(typed: KeyFormValues, limit: bigint | null, isStudio: boolean): KeyFields {
   const whole = (value: number | string) => (value === '' ? null : Number(value));
   const end = typed.end !== 'keep' && { expires_at: endOf(typed) };
   if (typed.scope === 'keys') return { ...linesOf(typed), rpm: whole(typed.rpm), ...end };
@@ -284,11 +284,11 @@ function fieldsOf(typed: Typed, limit: bigint | null, isStudio: boolean): KeyFie
 }
 
 /** An empty line removes its setting. */
-function linesOf({ lines }: Typed): Partial<KeyFields> {
+function linesOf({ lines }: KeyFormValues): Partial<KeyFields> {
   return Object.fromEntries(Object.entries(lines).map(([name, line]) => [name, line || null]));
 }
 
-function endOf({ end, date }: Typed): string | null {
+function endOf({ end, date }: KeyFormValues): string | null {
   if (end === 'never') return null;
   if (end !== 'date') return new Date(Date.now() + Number(end) * dayMs).toISOString();
   const [year, month, day] = date.split('-').map(Number);

@@ -22,7 +22,7 @@ import { More } from '../../components/list/More.tsx';
 import { useTranslation } from '../../i18n.ts';
 
 /** Which dialog is open above the list. */
-type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;
+type OpenDialog = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;
 
 /** The account's keys: limits, use and changes. */
 export function Keys() {
@@ -32,7 +32,7 @@ export function Keys() {
   const may = useMay('build');
   const state = show ?? 'active';
   const found = useKeys(state);
-  const [open, setOpen] = useState<Open>(null);
+  const [open, setOpen] = useState<OpenDialog>(null);
   const [made, setMade] = useState<NewKey | null>(null);
   const { rows: keys, first } = found;
   const go = (search: KeysSearch) => void navigate({ to: '.', search, replace: true });

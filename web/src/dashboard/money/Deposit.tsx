@@ -139,7 +139,7 @@ function Renew({ of: { chain, title: network } }: { of: DepositAddress }) {
   const { t } = useTranslation('deposit');
   const api = useAccountApi();
   const reload = useReload();
-  const [asks, { open, close }] = useDisclosure(false);
+  const [isConfirming, { open, close }] = useDisclosure(false);
   const renew = async () => {
     await api('POST /deposit-addresses', { body: { chain } });
     await reload('GET /v1/deposit-addresses');
@@ -148,7 +148,7 @@ function Renew({ of: { chain, title: network } }: { of: DepositAddress }) {
     <>
       <RowButton onClick={open}>{t('renew')}</RowButton>
       <Confirm
-        opened={asks}
+        opened={isConfirming}
         title={t('renew_title', { network })}
         action={t('renew')}
         onConfirm={renew}

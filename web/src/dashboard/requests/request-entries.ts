@@ -1,5 +1,5 @@
 import type { RequestEntry, RequestPage, Status } from '../../api-types.ts';
-import { byRules, fits, oneOf, type Read } from '../../address.ts';
+import { byRules, fits, oneOf, type AddressValues } from '../../address.ts';
 import { dayOf, midnight } from '../money/money-search.ts';
 
 /** Merges live changes into a page of requests. */
@@ -25,7 +25,7 @@ const rules = {
   /** The shown page; left out: the newest requests. */
   cursor: fits(/^-?[0-9a-f-]{36}$/),
 };
-export type Search = Read<typeof rules>;
+export type Search = AddressValues<typeof rules>;
 export const readSearch = byRules(rules);
 
 /** The parameters of the API call behind the list. */

@@ -10,7 +10,7 @@ import { When } from '../../components/text.tsx';
 import { browserOf } from './browser-name.ts';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';
-import { useEarly } from '../../queries.ts';
+import { useOptimisticUpdate } from '../../queries.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** The user's sessions. All except this browser's can be signed out. */
@@ -19,11 +19,11 @@ export function Browsers({ sessions }: { sessions: Session[] }) {
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
   const { queryKey } = securityQuery;
-  const early = useEarly<Security>(queryKey);
+  const update = useOptimisticUpdate<Security>(queryKey);
   const others = sessions.filter(({ is_this }) => !is_this);
   const ordered = [...sessions.filter(({ is_this }) => is_this), ...others];
   const end = ({ session_id }: Session) =>
-    early(
+    update(
       (before) => ({
         ...before,
         sessions: before.sessions.filter((each) => each.session_id !== session_id),

@@ -3,16 +3,16 @@ import { Note, Heading, RowButton } from '../../components/styles.ts';
 import type { Invitee } from '../../api-types.ts';
 import { When } from '../../components/text.tsx';
 import { useAccountApi } from '../../session.tsx';
-import { useEarlyTeam } from './team.ts';
+import { useOptimisticTeam } from './team.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** Open invitations. */
 export function Invitations({ invitations }: { invitations: Invitee[] }) {
   const { t } = useTranslation('team');
   const api = useAccountApi();
-  const early = useEarlyTeam();
+  const updateTeam = useOptimisticTeam();
   const withdraw = ({ invitation_id }: Invitee) =>
-    early(
+    updateTeam(
       (before) => ({
         ...before,
         invitations: before.invitations.filter((each) => each.invitation_id !== invitation_id),

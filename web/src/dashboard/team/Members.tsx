@@ -8,7 +8,7 @@ import { Confirm } from '../../components/Confirm.tsx';
 import { When } from '../../components/text.tsx';
 import type { Member, Role } from '../../api-types.ts';
 import { useAccount, useAccountApi, useMay, meQuery } from '../../session.tsx';
-import { allRoles, useEarlyTeam } from './team.ts';
+import { allRoles, useOptimisticTeam } from './team.ts';
 import { useReload } from '../../queries.ts';
 import { useTranslation } from '../../i18n.ts';
 
@@ -22,7 +22,7 @@ export function Members({ members }: { members: Member[] }) {
   const { name: account } = useAccount();
   const api = useAccountApi();
   const reload = useReload();
-  const early = useEarlyTeam();
+  const updateTeam = useOptimisticTeam();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [question, setQuestion] = useState<Question>(null);
@@ -30,7 +30,7 @@ export function Members({ members }: { members: Member[] }) {
 
   const setRole = (member: Member, role: Role) => {
     const { person_id } = member;
-    return early(
+    return updateTeam(
       (before) => ({
         ...before,
         members: before.members.map((each) =>

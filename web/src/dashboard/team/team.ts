@@ -1,9 +1,9 @@
 import type { Role, Team } from '../../api-types.ts';
-import { useAccountKey, useEarly } from '../../queries.ts';
+import { useAccountKey, useOptimisticUpdate } from '../../queries.ts';
 
 export const allRoles: Role[] = ['owner', 'developer', 'billing', 'read_only'];
 
 /** Changes the team, and shows the change at once. */
-export function useEarlyTeam() {
-  return useEarly<Team>(useAccountKey()('GET /team', {}));
+export function useOptimisticTeam() {
+  return useOptimisticUpdate<Team>(useAccountKey()('GET /team', {}));
 }

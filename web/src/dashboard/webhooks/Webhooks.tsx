@@ -66,7 +66,7 @@ function Secrets() {
       api(verb === 'rotate' ? 'POST /webhooks/rotate' : 'POST /webhooks/retire'),
     onSuccess: (data) => queries.setQueryData(key('GET /webhooks', {}), data),
   });
-  const [asks, { open, close }] = useDisclosure(false);
+  const [isConfirming, { open, close }] = useDisclosure(false);
   const known = secrets.data?.secrets;
   return (
     <Card withBorder padding="lg">
@@ -81,7 +81,7 @@ function Secrets() {
             secret={secret}
             name={known.length === 1 ? t('secrets') : t(i === 0 ? 'newer' : 'older')}
             labelled={known.length > 1}
-            whole={!forbids}
+            canReveal={!forbids}
           />
         ))}
       </Stack>
@@ -107,7 +107,7 @@ function Secrets() {
         </Group>
       )}
       <Confirm
-        opened={asks}
+        opened={isConfirming}
         title={t('retire_title')}
         action={t('retire')}
         onClose={close}
@@ -119,11 +119,11 @@ function Secrets() {
   );
 }
 
-function Secret(props: { secret: string; name: string; labelled: boolean; whole: boolean }) {
-  const { secret, name, labelled, whole } = props;
+function Secret(props: { secret: string; name: string; labelled: boolean; canReveal: boolean }) {
+  const { secret, name, labelled, canReveal } = props;
   const { t } = useTranslation('webhooks');
   const [seen, { toggle }] = useDisclosure(false);
-  const text = seen || !whole ? secret : `${secret.slice(0, 8)}${'•'.repeat(24)}`;
+  const text = seen || !canReveal ? secret : `${secret.slice(0, 8)}${'•'.repeat(24)}`;
   return (
     <Group gap="xs" wrap="nowrap">
       {labelled && (
@@ -134,7 +134,7 @@ function Secret(props: { secret: string; name: string; labelled: boolean; whole:
       <Code fz={13} p={8} className="wrap">
         {text}
       </Code>
-      {whole && (
+      {canReveal && (
         <>
           <QuietIcon onClick={toggle} aria-label={t(seen ? 'hide' : 'show')}>
             {seen ? <IconEyeOff size={16} /> : <IconEye size={16} />}
@@ -295,7 +295,7 @@ function useColumns(): Column<Delivery>[] {
 }
 
 function errorOf({ error, fault }: Pick<Delivery, 'error' | 'fault'>): string {
-  return said({ code: fault ?? '', message: error ?? '' });
+  return errorText({ code: fault ?? '', message: error ?? '' });
 }
 
 function isTaken({ status }: Pick<Delivery, 'status'>): boolean {

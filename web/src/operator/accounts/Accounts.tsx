@@ -14,7 +14,7 @@ import './accounts-texts.ts';
 import { NewAccount } from './NewAccount.tsx';
 import { useAddress, offered } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
+import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import { useTranslation } from '../../i18n.ts';
 
 export function Accounts() {
@@ -75,7 +75,7 @@ function isBegunSecret(text: string): boolean {
   return !text.includes('…') && /^fb(?:x_|[\s\p{Pd}]|[0-9a-z]*\d)/iu.test(text);
 }
 
-function AccountList({ of, isFiltered }: { of: Paged<FoundAccount>; isFiltered: boolean }) {
+function AccountList({ of, isFiltered }: { of: PagedRows<FoundAccount>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_accounts');
   const columns: Column<FoundAccount>[] = [
     column.plain(t('common:account'), (row) => (

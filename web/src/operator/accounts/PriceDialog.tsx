@@ -11,7 +11,7 @@ export function PriceDialog(props: { account: OperatorAccount; onClose: () => vo
   const { account, onClose } = props;
   const act = useAction();
   const { values, field } = useFields({ factor: String(account.price_ppm / 1e6) });
-  const price_ppm = ppmOf(values.factor);
+  const price_ppm = readPpm(values.factor);
   const given = { params: { account_id: account.account_id }, body: { price_ppm: price_ppm! } };
   return (
     <FormModal
@@ -38,7 +38,7 @@ export function PriceDialog(props: { account: OperatorAccount; onClose: () => vo
 }
 
 /** `0.85` → 850000 millionths; null if it is not a multiplier. */
-function ppmOf(text: string): number | null {
+function readPpm(text: string): number | null {
   const [, whole, decimals = ''] = /^\s*(\d{1,3})(?:[.,](\d{1,6}))?\s*$/.exec(text) ?? [];
   if (whole === undefined) return null;
   const ppm = Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));

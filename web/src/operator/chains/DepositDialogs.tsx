@@ -12,13 +12,13 @@ import './deposits-texts.ts';
 import { ReasonInput } from '../inputs.ts';
 import { useTranslation } from '../../i18n.ts';
 
-interface Of {
+interface DepositProps {
   deposit: OperatorDeposit;
   onClose: () => void;
 }
 
 /** Credits a deposit that was not credited by itself. */
-export function CreditDialog({ deposit, onClose }: Of) {
+export function CreditDialog({ deposit, onClose }: DepositProps) {
   const { t } = useTranslation('operator_deposits');
   const act = useAction();
   const { account_id, why } = deposit;
@@ -71,7 +71,7 @@ export function CreditDialog({ deposit, onClose }: Of) {
 }
 
 /** Ignores a held deposit. */
-export function IgnoreDialog({ deposit, onClose }: Of) {
+export function IgnoreDialog({ deposit, onClose }: DepositProps) {
   const { t } = useTranslation('operator_deposits');
   const act = useAction();
   const { values, field } = useFields({ reason: '' });

@@ -19,11 +19,11 @@ import './deposits-texts.ts';
 import { useTranslation } from '../../i18n.ts';
 
 type State = OperatorDeposit['state'];
-type Why = NonNullable<OperatorDeposit['why']>;
+type StateReason = NonNullable<OperatorDeposit['why']>;
 
 const colors: Record<State, string> = { held: 'yellow', credited: 'fare', ignored: 'gray' };
 /** The reasons that a deposit of each state may have. */
-const whysOf: Record<State | 'all', readonly Why[]> = {
+const whysOf: Record<State | 'all', readonly StateReason[]> = {
   held: ['unconfirmed', 'unmatched', 'review'],
   credited: [],
   ignored: ['dust', 'token', 'operator'],

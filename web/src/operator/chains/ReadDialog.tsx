@@ -6,13 +6,13 @@ import { useAction } from '../action.ts';
 import { useTranslation } from '../../i18n.ts';
 import './chains-texts.ts';
 
-interface Of {
+interface ReadProps {
   chain: OperatorChain;
   onClose: () => void;
 }
 
 /** Resumes the reading of a stopped chain, where it stopped or from a lower block. */
-export function ResumeDialog({ chain, onClose }: Of) {
+export function ResumeDialog({ chain, onClose }: ReadProps) {
   const { t } = useTranslation('operator_chains');
   const act = useAction();
   const { values, field } = useFields({ from: '' });
@@ -35,7 +35,7 @@ export function ResumeDialog({ chain, onClose }: Of) {
 }
 
 /** Reads earlier blocks again, while the reading of new blocks continues. */
-export function RescanDialog({ chain, onClose }: Of) {
+export function RescanDialog({ chain, onClose }: ReadProps) {
   const { t } = useTranslation('operator_chains');
   const act = useAction();
   const { values, field } = useFields({ from: '', to: '' });

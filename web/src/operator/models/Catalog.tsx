@@ -8,13 +8,13 @@ import { type Column, column } from '../../components/list/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/list/SearchField.tsx';
 import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
-import { live } from '../live.ts';
+import { everyLiveMs } from '../live.ts';
 import './catalog-texts.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { kinds } from '../../studio/form/wish.ts';
 import { offered, useAddress } from '../search.ts';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
-import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
+import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import { useTranslation } from '../../i18n.ts';
 
 /** More rows in one table are slow to render. */
@@ -24,7 +24,7 @@ const pageSize = 50;
 export function Catalog() {
   const { t } = useTranslation('operator_catalog');
   const [{ q, kind, state, upstream }, setAddress] = useAddress('/operator/catalog');
-  const found = useOperatorQuery('GET /models', {}, live);
+  const found = useOperatorQuery('GET /models', {}, everyLiveMs);
   const rows = found.data?.data.filter((row) => fits(row, { q, kind, state, upstream }));
   const all = found.data?.data.length ?? 0;
   const names = new Set(found.data?.data.flatMap((row) => row.upstreams.map((u) => u.upstream)));
@@ -72,9 +72,9 @@ export function Catalog() {
   );
 }
 
-type Wanted = Record<'q' | 'kind' | 'state' | 'upstream', string | undefined>;
+type CatalogFilter = Record<'q' | 'kind' | 'state' | 'upstream', string | undefined>;
 
-function fits(row: CatalogRow, { q, kind, state, upstream }: Wanted): boolean {
+function fits(row: CatalogRow, { q, kind, state, upstream }: CatalogFilter): boolean {
   const names = row.upstreams.map((each) => each.upstream);
   if (kind && row.kind !== kind) return false;
   if (upstream && !names.includes(upstream)) return false;
@@ -125,7 +125,7 @@ function Place({ problem: { file, line } }: { problem: CatalogProblem }) {
   return <Code>{line === null ? name : `${name}:${line}`}</Code>;
 }
 
-function Rows({ of, all }: { of: Paged<CatalogRow>; all: number }) {
+function Rows({ of, all }: { of: PagedRows<CatalogRow>; all: number }) {
   const { rows } = of;
   const { t } = useTranslation('operator_catalog');
   const [shown, setShown] = useState(pageSize);

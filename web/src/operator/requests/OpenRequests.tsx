@@ -13,7 +13,7 @@ import { liveMs } from '../live.ts';
 import './queue-texts.ts';
 import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
+import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 import { useTranslation } from '../../i18n.ts';
 
@@ -66,7 +66,7 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
   );
 }
 
-function Requests({ of, isFiltered }: { of: Paged<OpenRequest>; isFiltered: boolean }) {
+function Requests({ of, isFiltered }: { of: PagedRows<OpenRequest>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_queue');
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
   const columns: Column<OpenRequest>[] = [

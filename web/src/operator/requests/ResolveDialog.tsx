@@ -8,14 +8,14 @@ import { useAction } from '../action.ts';
 import './unknown-texts.ts';
 import { ReasonInput } from '../inputs.ts';
 
-interface Of {
+interface ResolveProps {
   /** One unknown outcome, or all unknown outcomes of one upstream. */
   of: UnknownOutcome | UnknownOutcomes;
   onClose: () => void;
 }
 
 /** Records what an operator found out about unknown outcomes. */
-export function ResolveDialog({ of, onClose }: Of) {
+export function ResolveDialog({ of, onClose }: ResolveProps) {
   const { t } = useTranslation('operator_unknown');
   const many = 'oldest_at' in of ? of : null;
   const { values, field } = useFields({

@@ -12,7 +12,7 @@ import { Usd, When } from '../../components/text.tsx';
 import { useAction } from '../action.ts';
 import { NewVouchers } from './NewVouchers.tsx';
 import { useOperatorPages } from '../../queries.ts';
-import { type Paged, PagedList } from '../../components/list/PagedList.tsx';
+import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import './vouchers-texts.ts';
 import { useTranslation } from '../../i18n.ts';
 
@@ -37,7 +37,7 @@ export function Vouchers() {
   );
 }
 
-function VoucherList(props: { of: Paged<Voucher>; onVoid: (voucher: Voucher) => void }) {
+function VoucherList(props: { of: PagedRows<Voucher>; onVoid: (voucher: Voucher) => void }) {
   const { t } = useTranslation('operator_vouchers');
   const columns: Column<Voucher>[] = [
     column.plain(t('common:code'), (row) => (
