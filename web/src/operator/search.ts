@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { anyText, oneOf, type AddressValues } from '../address.ts';
-import { kinds } from '../studio/form/wish.ts';
+import { kinds } from '../studio/form/gallery-filter.ts';
 
 /** The choices that these pages offer; their queries may contain no others. */
 export const offered = {

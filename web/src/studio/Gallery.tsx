@@ -25,10 +25,10 @@ import { PageTitle } from '../components/frame/PageTitle.tsx';
 import { Cover } from './Cover.tsx';
 import classes from './Gallery.module.css';
 import type { Model } from '../api-types.ts';
-import { choose } from './models.ts';
+import { filterModels } from './models.ts';
 import { useModels } from './price.ts';
 import { Rate } from './form/Rate.tsx';
-import { kinds, sorts, type Wish } from './form/wish.ts';
+import { kinds, sorts, type GalleryFilter } from './form/gallery-filter.ts';
 import { useTranslation } from '../i18n.ts';
 
 /** All models: those that run as jobs and those of the chat. */
@@ -37,9 +37,9 @@ export function Gallery() {
   const wish = useQueryOf(gallerySearch);
   const navigate = useNavigate();
   const models = useModels();
-  const change = (with_: Wish) =>
+  const change = (with_: GalleryFilter) =>
     void navigate({ to: '/studio', search: { ...wish, ...with_ }, replace: true });
-  const shown = models.data ? choose(models.data, wish) : [];
+  const shown = models.data ? filterModels(models.data, wish) : [];
   const isNarrowed = Boolean(wish.q || wish.kind || wish.task);
 
   return (
@@ -95,14 +95,14 @@ export function Gallery() {
   );
 }
 
-function isGrouped({ q, kind, sort }: Wish): boolean {
+function isGrouped({ q, kind, sort }: GalleryFilter): boolean {
   return !q && !kind && (sort ?? 'suggested') === 'suggested';
 }
 
 function Filters(props: {
   models: Model[];
-  wish: Wish;
-  change: (wish: Wish) => void;
+  wish: GalleryFilter;
+  change: (wish: GalleryFilter) => void;
   first: Model | undefined;
 }) {
   const { models, wish, change, first } = props;

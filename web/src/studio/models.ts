@@ -2,7 +2,8 @@ import { call } from '../api.ts';
 import type { Model } from '../api-types.ts';
 import { briefUsd } from '../money.ts';
 import { mediaOf, schemaOf } from './form/schema.ts';
-import { kinds, type Sort, type Wish } from './form/wish.ts';
+import { kinds, type Sort, type GalleryFilter } from './form/gallery-filter.ts';
+import type { Translate } from '../texts/format.ts';
 
 /** The catalog, as the service publishes it. */
 
@@ -30,7 +31,10 @@ export function rates(model: Model): string[] {
 }
 
 /** Matching models, best first. */
-export function choose(models: Model[], { q = '', kind, task, sort = 'suggested' }: Wish): Model[] {
+export function filterModels(
+  models: Model[],
+  { q = '', kind, task, sort = 'suggested' }: GalleryFilter,
+): Model[] {
   const words = fold(q).split(/\s+/).filter(Boolean);
   const fitting = models.filter(
     (model) =>
@@ -47,10 +51,10 @@ export function choose(models: Model[], { q = '', kind, task, sort = 'suggested'
   );
 }
 
-/** The first model that `choose` suggests, preferably one whose example needs no file. */
+/** The first model that `filterModels` suggests, preferably one whose example needs no file. */
 export function firstChoice(models: Model[]): Model | undefined {
   const needsFile = ({ example }: Model) => JSON.stringify(example).includes('://');
-  const [first] = choose(models, {}).toSorted(
+  const [first] = filterModels(models, {}).toSorted(
     (a, b) => Number(needsFile(a)) - Number(needsFile(b)),
   );
   return first;
@@ -96,7 +100,7 @@ export function fold(text: string): string {
 }
 
 /** Queue models that accept this kind of media in a field. */
-export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Model[] {
+export function modelsThatTake(models: Model[], media: 'image' | 'video' | 'audio'): Model[] {
   return models.filter(
     (model) =>
       model.kind !== 'text' &&

@@ -57,7 +57,7 @@ export function useMoneyMoved(): () => void {
 }
 
 /** The amount in dollars by which the balance is below a price. */
-export function lacking({ available_usd_micro }: Allowance, price: string): string {
+export function shortBy({ available_usd_micro }: Allowance, price: string): string {
   return formatUsd(BigInt(price) - BigInt(available_usd_micro));
 }
 

@@ -1,5 +1,5 @@
 import { anyText, byRules, oneOf } from '../address.ts';
-import { kinds, sorts } from './form/wish.ts';
+import { kinds, sorts } from './form/gallery-filter.ts';
 
 /** How each page of the studio reads its query. */
 

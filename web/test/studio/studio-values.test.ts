@@ -8,7 +8,7 @@ import { eventsOf } from '../../../client/src/events.ts';
 import { chunksOfStream } from '../../../client/src/runtime.ts';
 import type { Model } from '../../src/api-types.ts';
 import { exactJson, shownNumber, typedNumber } from '../../src/exact-json.ts';
-import { choose, firstChoice, taking } from '../../src/studio/models.ts';
+import { filterModels, firstChoice, modelsThatTake } from '../../src/studio/models.ts';
 import { readMarkdown, safeAddress } from '../../src/studio/chat/read-markdown.ts';
 import {
   anotherSeed,
@@ -255,7 +255,7 @@ describe('the gallery', () => {
     model('edit', { task: 'edit', input_schema: { properties: { image_url: {} } } }),
     model('free', { uncensored: true, price: 3 }),
   ];
-  const ids = (wish: object) => choose(models, wish).map(({ id }) => id);
+  const ids = (wish: object) => filterModels(models, wish).map(({ id }) => id);
 
   test('has models that make before models that edit, and cheap ones first', () => {
     assert.deepEqual(ids({}), ['cheap', 'dear', 'free', 'edit', 'film']);
@@ -284,7 +284,7 @@ describe('the gallery', () => {
 
   test('knows which models take an image', () => {
     assert.deepEqual(
-      taking(models, 'image').map(({ id }) => id),
+      modelsThatTake(models, 'image').map(({ id }) => id),
       ['edit'],
     );
   });

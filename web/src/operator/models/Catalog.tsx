@@ -11,7 +11,7 @@ import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
 import { everyLiveMs } from '../live.ts';
 import './catalog-texts.ts';
 import { useOperatorQuery } from '../../queries.ts';
-import { kinds } from '../../studio/form/wish.ts';
+import { kinds } from '../../studio/form/gallery-filter.ts';
 import { offered, useAddress } from '../search.ts';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';

@@ -71,11 +71,11 @@ export function keep(account_id: string, conversation: Conversation): string[] |
   if (gone === null) return null;
   const kept = Object.keys(localStorage).filter((each) => idOf(account_id, each) !== null).length;
   const tooMany = kept > keptMax ? othersOf(account_id, place).slice(0, kept - keptMax) : [];
-  for (const id of tooMany) forget(account_id, id);
+  for (const id of tooMany) removeStored(account_id, id);
   return [...gone, ...tooMany];
 }
 
-export function forget(account_id: string, id: string): void {
+export function removeStored(account_id: string, id: string): void {
   try {
     localStorage.removeItem(placeOf(account_id, id));
   } catch {

@@ -5,7 +5,7 @@ import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
 import { errorText } from '../../i18n.ts';
 import {
   bodyOf,
-  forget,
+  removeStored,
   idOf,
   inOrder,
   keep,
@@ -37,7 +37,7 @@ interface Reply {
   abort: AbortController;
 }
 
-interface Kept {
+interface KeptConversations {
   /** The conversations as stored, without the replies in progress. */
   kept: Conversation[];
   /** Ids of conversations that the browser has no room to store: only this page has them. */
@@ -45,12 +45,12 @@ interface Kept {
   talk: Store<Talk>;
 }
 
-const stores = new Map<string, Kept>();
+const stores = new Map<string, KeptConversations>();
 /** Waits in milliseconds between checks for the cost of a stopped reply, which is charged later. */
 const settleTries = [300, 800, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 60_000, 60_000];
 const drawMs = 40;
 
-function storeOf(account_id: string): Kept {
+function storeOf(account_id: string): KeptConversations {
   let store = stores.get(account_id);
   if (!store) {
     const kept = load(account_id);
@@ -65,7 +65,10 @@ export function useTalk(account_id: string): Talk {
   return storeOf(account_id).talk.use();
 }
 
-function change(account_id: string, with_: Partial<Pick<Kept, 'kept'> & Pick<Talk, 'writing'>>) {
+function change(
+  account_id: string,
+  with_: Partial<Pick<KeptConversations, 'kept'> & Pick<Talk, 'writing'>>,
+) {
   const store = storeOf(account_id);
   const { kept = store.kept, writing = store.talk.get().writing } = with_;
   store.kept = inOrder(kept);
@@ -115,7 +118,7 @@ export function begin(account_id: string, wanted: Omit<Conversation, 'id' | 'upd
 }
 
 export function remove(account_id: string, id: string): void {
-  forget(account_id, id);
+  removeStored(account_id, id);
   drop(account_id, id);
 }
 
@@ -131,12 +134,12 @@ function drop(account_id: string, id: string): void {
 window.addEventListener('storage', ({ key }) => {
   for (const [account_id, { kept }] of stores) {
     const id = key === null ? null : idOf(account_id, key);
-    if (id !== null) lookAgain(account_id, id);
-    else if (key === null) for (const each of kept) lookAgain(account_id, each.id);
+    if (id !== null) reread(account_id, id);
+    else if (key === null) for (const each of kept) reread(account_id, each.id);
   }
 });
 
-function lookAgain(account_id: string, id: string): void {
+function reread(account_id: string, id: string): void {
   const { kept, unkept } = storeOf(account_id);
   if (unkept.has(id)) return;
   const now = read(account_id, id);
@@ -224,7 +227,7 @@ async function answer(ask: Ask): Promise<void> {
     }
   } catch (error) {
     if (abort.signal.aborted) draw({ stopped: true });
-    else draw({ failure: error instanceof ApiFailure ? said(error) : ask.words.lost });
+    else draw({ failure: error instanceof ApiFailure ? errorText(error) : ask.words.lost });
   } finally {
     clearTimeout(due);
     edit(account_id, id, (now) => ({
@@ -256,9 +259,9 @@ export function isUnsettled({ cost_usd_micro, request_id }: Message): boolean {
 export async function settle(ask: Ask, message: Message): Promise<void> {
   if (!isUnsettled(message) || settling.has(message.id)) return;
   settling.add(message.id);
-  const cost_usd_micro = await charged(ask.path(`/v1/requests/${message.request_id}`));
+  const cost_usd_micro = await readCharge(ask.path(`/v1/requests/${message.request_id}`));
   settling.delete(message.id);
-  if (cost_usd_micro !== null) note(ask, message.id, { cost_usd_micro });
+  if (cost_usd_micro !== null) noteInMessage(ask, message.id, { cost_usd_micro });
   ask.settled();
 }
 
@@ -310,7 +313,7 @@ async function open(
 }
 
 /** The cost of an interrupted reply; null if it is not charged within some minutes. */
-async function charged(address: string): Promise<string | null> {
+async function readCharge(address: string): Promise<string | null> {
   for (const ms of settleTries) {
     await new Promise((resolve) => setTimeout(resolve, ms));
     const card = await call<Card>(address).catch(() => null);
@@ -319,7 +322,7 @@ async function charged(address: string): Promise<string | null> {
   return null;
 }
 
-function note({ account_id, id }: Ask, message_id: string, with_: Partial<Message>): void {
+function noteInMessage({ account_id, id }: Ask, message_id: string, with_: Partial<Message>): void {
   edit(account_id, id, ({ messages }) => ({
     messages: messages.map((each) => (each.id === message_id ? { ...each, ...with_ } : each)),
   }));

@@ -20,7 +20,7 @@ import { useEffect, useId, useState, type ReactNode } from 'react';
 import { exactJson, shownNumber, typedNumber } from '../../exact-json.ts';
 import { RowButton } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
-import type { ControlProps, Of } from './control.ts';
+import type { ControlProps, PropsOf } from './control.ts';
 import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
 import type { Control, Field as FieldOf } from './schema.ts';
@@ -50,7 +50,7 @@ export function useFieldLabel() {
     t(`field.${name}`, { defaultValue: schema.title ?? readableName(name) });
 }
 
-function inWords(name: string): string {
+function readableName(name: string): string {
   const words = name.replace(/_urls?$/, '').replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
@@ -121,7 +121,7 @@ function controlFor(control: Control, given: ControlProps): ReactNode {
   }
 }
 
-function TextControl({ id, control, value, onChange, error, required }: Of<'text'>) {
+function TextControl({ id, control, value, onChange, error, required }: PropsOf<'text'>) {
   const text = typeof value === 'string' ? value : '';
   const given = {
     id,
@@ -139,7 +139,7 @@ function TextControl({ id, control, value, onChange, error, required }: Of<'text
   );
 }
 
-function NumberControl(given: Of<'number'>) {
+function NumberControl(given: PropsOf<'number'>) {
   const { id, label, control, value, onChange, error, required, assumed } = given;
   const { min, max, step, whole } = control;
   const number = typeof value === 'number' ? value : undefined;
@@ -186,7 +186,7 @@ function rounded(value: number): number {
   return Number(value.toFixed(6));
 }
 
-function SeedControl({ id, control, value, onChange, error, required }: Of<'seed'>) {
+function SeedControl({ id, control, value, onChange, error, required }: PropsOf<'seed'>) {
   const { t } = useTranslation('studio');
   return (
     <Group gap="xs" wrap="nowrap">
@@ -219,7 +219,7 @@ function SeedControl({ id, control, value, onChange, error, required }: Of<'seed
   );
 }
 
-function ChoiceControl(given: Of<'choice'>) {
+function ChoiceControl(given: PropsOf<'choice'>) {
   const { t } = useTranslation('studio');
   const { label, control, value, onChange, required, fallback, assumed, priceOf } = given;
   const { options } = control;
@@ -267,7 +267,7 @@ function ChoiceControl(given: Of<'choice'>) {
   );
 }
 
-function TextListControl({ label, control, value, onChange }: Of<'text_list'>) {
+function TextListControl({ label, control, value, onChange }: PropsOf<'text_list'>) {
   const { t } = useTranslation('studio');
   const items = Array.isArray(value) ? value.map(String) : [];
   const put = (next: string[]) => onChange(next.length === 0 ? undefined : next);

@@ -36,7 +36,7 @@ import type { ControlProps } from './control.ts';
 import classes from './MediaField.module.css';
 import type { Media } from './schema.ts';
 import { useAllowance } from '../price.ts';
-import { acceptOf, fits, nameOf, remember, rememberedAs, typeOf, upload } from './upload.ts';
+import { acceptOf, fits, nameOf, remember, uploadedName, typeOf, upload } from './upload.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** An image, video or audio input: dropped, pasted, chosen, by URL, or a recent output. */
@@ -45,7 +45,7 @@ const RecentOutputs = lazy(() => import('./RecentOutputs.tsx'));
 
 type Props = ControlProps & { media: Media; many: boolean; max: number };
 
-interface Coming {
+interface PendingUpload {
   id: number;
   name: string;
   /** Uploaded share, from 0 to 1. */
@@ -242,9 +242,9 @@ export function useUploads(media: Media, arrived: (file_id: string, file: File) 
   const { t } = useTranslation('studio');
   const path = useAccountPath();
   const maxBytes = useAllowance()?.upload_max_bytes ?? Infinity;
-  const [coming, setComing] = useState<Coming[]>([]);
+  const [coming, setComing] = useState<PendingUpload[]>([]);
   const drop = (id: number) => setComing((all) => all.filter((each) => each.id !== id));
-  const change = (id: number, with_: Partial<Coming>) =>
+  const change = (id: number, with_: Partial<PendingUpload>) =>
     setComing((all) => all.map((each) => (each.id === id ? { ...each, ...with_ } : each)));
   /** The reason why the file cannot be sent, as text; null if it can. */
   const refusal = (file: File, type: string | null): string | null => {
@@ -278,11 +278,11 @@ export function useUploads(media: Media, arrived: (file_id: string, file: File) 
       },
     );
   };
-  const dismiss = ({ id, failure, cancel }: Coming) => (failure === null ? cancel() : drop(id));
+  const dismiss = ({ id, failure, cancel }: PendingUpload) => (failure === null ? cancel() : drop(id));
   return { coming, take, dismiss };
 }
 
-export function OnItsWay({ coming, onDismiss }: { coming: Coming; onDismiss: () => void }) {
+export function OnItsWay({ coming, onDismiss }: { coming: PendingUpload; onDismiss: () => void }) {
   const { t } = useTranslation('studio');
   const { name, share, failure } = coming;
   return (
@@ -346,7 +346,7 @@ function Chosen(props: { value: string; media: Media; label: string; onRemove: (
 /** The URL from which the page may load the file; null if that is on another server. */
 export function useSource(value: string): string | null {
   const path = useAccountPath();
-  if (value.startsWith('file_')) return rememberedAs(value) ?? path(`/v1/files/${value}`);
+  if (value.startsWith('file_')) return uploadedName(value) ?? path(`/v1/files/${value}`);
   if (value.startsWith('data:')) return value;
   return /\/v1\/requests\/[0-9a-f-]{36}\/output\/\d+\?/.test(value) ? value : null;
 }

@@ -12,7 +12,7 @@ import classes from './RecentOutputs.module.css';
 import { Small } from '../runs/Shown.tsx';
 import { useTranslation } from '../../i18n.ts';
 
-const looked = 24;
+const requestsRead = 24;
 
 /** Outputs of recent requests, to choose as an input. */
 export default function RecentOutputs(props: {
@@ -28,7 +28,7 @@ export default function RecentOutputs(props: {
     queryKey: ['account', account_id, 'recent-outputs'],
     queryFn: async () => {
       const { data } = await api('GET /v1/requests', {
-        query: { status: 'COMPLETED', limit: looked },
+        query: { status: 'COMPLETED', limit: requestsRead },
       });
       const made = data.filter(({ kind }) => kind !== 'text');
       const outputs = await Promise.all(

@@ -2,13 +2,13 @@ import { Box, Group, NumberInput, Select, Text, TextInput, UnstyledButton } from
 import { useRef, type KeyboardEvent } from 'react';
 import { Dimmed } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
-import type { Of } from './control.ts';
+import type { PropsOf } from './control.ts';
 import classes from './ShapeField.module.css';
 import { objectOf } from '../../../../client/src/unknown.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** Aspect ratios, each with a small drawing. */
-export function RatioField(given: Of<'ratio'>) {
+export function RatioField(given: PropsOf<'ratio'>) {
   const { t } = useTranslation('studio');
   const { label, control, value, onChange, error, required, fallback } = given;
   const { options, free } = control;
@@ -88,7 +88,7 @@ function Shape({ ratio }: { ratio: string }) {
 const own = 'own';
 
 /** A size by name, or as width and height. */
-export function SizeField({ label, control, value, onChange, required }: Of<'size'>) {
+export function SizeField({ label, control, value, onChange, required }: PropsOf<'size'>) {
   const { t } = useTranslation('studio');
   const { names, min, max } = control;
   const size = sizeOf(value);

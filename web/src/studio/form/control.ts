@@ -17,6 +17,6 @@ export interface ControlProps {
 }
 
 /** Further props of one kind of control. */
-export type Of<Name extends Control['as']> = ControlProps & {
+export type PropsOf<Name extends Control['as']> = ControlProps & {
   control: Extract<Control, { as: Name }>;
 };

@@ -13,7 +13,7 @@ export interface Draft {
 }
 
 export function useDraft(place: string, initial: () => Input): Draft {
-  const [input, setInput] = useState<Input>(() => kept(place) ?? initial());
+  const [input, setInput] = useState<Input>(() => storedDraft(place) ?? initial());
   useEffect(() => {
     try {
       sessionStorage.setItem(place, JSON.stringify(input));
@@ -33,7 +33,7 @@ export function useDraft(place: string, initial: () => Input): Draft {
   return { input, set, replace: setInput };
 }
 
-function kept(place: string): Input | null {
+function storedDraft(place: string): Input | null {
   try {
     // This module wrote it.
     return exactJson(sessionStorage.getItem(place) ?? 'null') as Input | null;

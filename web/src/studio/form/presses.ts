@@ -21,7 +21,7 @@ type Change = (before: Press[]) => Press[];
 const stores = new Map<string, Store<Press[]>>();
 
 /** The submits of one form, newest first. They are kept when the component unmounts. */
-export function useKept(place: string): [Press[], (change: Change) => void] {
+export function useStoredPresses(place: string): [Press[], (change: Change) => void] {
   const store = storeOf(place);
   const change = useCallback(
     (change: Change) => {
@@ -36,7 +36,7 @@ export function useKept(place: string): [Press[], (change: Change) => void] {
 function storeOf(place: string): Store<Press[]> {
   const known = stores.get(place);
   if (known) return known;
-  const store = createStore(stored(place));
+  const store = createStore(readPresses(place));
   stores.set(place, store);
   return store;
 }
@@ -66,7 +66,7 @@ function write(place: string, presses: Press[]): void {
  * Reads stored submits. If a reply was on its way when the document closed, it is lost until the
  * submit is sent again.
  */
-function stored(place: string): Press[] {
+function readPresses(place: string): Press[] {
   try {
     const text = sessionStorage.getItem(place) ?? '[]';
     // This module wrote it.

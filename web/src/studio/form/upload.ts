@@ -1,17 +1,17 @@
 import { fromJson } from '../../../../client/src/unknown.ts';
-import { ApiFailure, Unreachable } from '../../api.ts';
+import { ApiFailure, ServiceUnreachable } from '../../api.ts';
 import type { Media } from './schema.ts';
 
 /** Uploads with progress, which `fetch` cannot report. */
 
-export interface Uploaded {
+export interface UploadedFile {
   file_id: string;
   content_type: string;
   size: number;
 }
 
 export interface Upload {
-  done: Promise<Uploaded>;
+  done: Promise<UploadedFile>;
   cancel: () => void;
 }
 
@@ -23,7 +23,7 @@ export function upload(
   told: (share: number) => void,
 ): Upload {
   const request = new XMLHttpRequest();
-  const done = new Promise<Uploaded>((resolve, reject) => {
+  const done = new Promise<UploadedFile>((resolve, reject) => {
     request.upload.addEventListener('progress', ({ lengthComputable, loaded, total }) => {
       if (lengthComputable) told(loaded / total);
     });
@@ -32,7 +32,7 @@ export function upload(
       if (request.status === 201 && said) resolve(said);
       else reject(new ApiFailure(request.status, said));
     });
-    request.addEventListener('error', () => reject(new Unreachable()));
+    request.addEventListener('error', () => reject(new ServiceUnreachable()));
     request.addEventListener('abort', () => reject(new DOMException('cancelled', 'AbortError')));
     request.open('POST', address);
     request.setRequestHeader('content-type', type);
@@ -41,7 +41,7 @@ export function upload(
   return { done, cancel: () => request.abort() };
 }
 
-function parsed(text: string): Uploaded | null {
+function parsed(text: string): UploadedFile | null {
   try {
     return fromJson(text);
   } catch {
@@ -88,7 +88,7 @@ export function remember(file_id: string, file: File): void {
   }
 }
 
-export function rememberedAs(file_id: string): string | undefined {
+export function uploadedName(file_id: string): string | undefined {
   return shown.get(file_id);
 }
 

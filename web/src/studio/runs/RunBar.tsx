@@ -24,7 +24,7 @@ import { lacking, type Shortage } from '../price.ts';
 import type { Field } from '../form/schema.ts';
 
 /** The reason why nothing can be run now. */
-export type Blocked =
+export type RunBlock =
   | { why: 'role' | 'suspended' | 'json' | 'unpriced' | 'pricing' | Shortage }
   | { why: 'missing'; fields: Field[] };
 import { useTranslation } from '../../i18n.ts';
@@ -35,7 +35,7 @@ export function RunBar(props: {
   unpriced: Error | null;
   isFresh: boolean;
   allowance: Allowance | undefined;
-  blocked: Blocked | null;
+  blocked: RunBlock | null;
   onRun: () => void;
 }) {
   const { quote, unpriced, isFresh, allowance, blocked, onRun } = props;
@@ -91,7 +91,7 @@ export function RunBar(props: {
 }
 
 function Reason(props: {
-  blocked: Blocked;
+  blocked: RunBlock;
   unpriced: Error | null;
   allowance: Allowance | undefined;
   price: string | undefined;

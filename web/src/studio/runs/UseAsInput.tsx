@@ -4,7 +4,7 @@ import { QueryLink } from '../../address.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { addressOf } from '../Gallery.tsx';
-import { choose, taking } from '../models.ts';
+import { filterModels, modelsThatTake } from '../models.ts';
 import { useModels } from '../price.ts';
 import { Rate } from '../form/Rate.tsx';
 import { shownAs, type Medium } from './runs.ts';
@@ -21,7 +21,7 @@ export default function UseAsInput(props: {
   const { t } = useTranslation('studio');
   const models = useModels().data ?? [];
   const kind = shownAs(medium);
-  const fitting = kind === null ? [] : choose(taking(models, kind), {});
+  const fitting = kind === null ? [] : filterModels(modelsThatTake(models, kind), {});
   return (
     <Modal
       opened

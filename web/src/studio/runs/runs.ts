@@ -107,7 +107,7 @@ export function usePresses(
   const deliver = async (press: Press) => {
     change(press.key, { isSending: true, error: null });
     try {
-      const submitted = await submit(path(`/v1/queue/${inAddress(model_id)}`), press);
+      const submitted = await submit(path(`/v1/queue/${inPath(model_id)}`), press);
       note({
         ...submitted,
         model_id,
@@ -163,7 +163,7 @@ async function submit(address: string, { key, input }: Press): Promise<QueuedReq
 }
 
 /** A model id in a path: its slashes stay. */
-export function inAddress(model_id: string): string {
+export function inPath(model_id: string): string {
   return model_id.split('/').map(encodeURIComponent).join('/');
 }
 

@@ -6,7 +6,7 @@ export type Kind = (typeof kinds)[number];
 export const sorts = ['suggested', 'price', 'name', 'newest'] as const;
 export type Sort = (typeof sorts)[number];
 
-export interface Wish {
+export interface GalleryFilter {
   q?: string | undefined;
   kind?: Kind | undefined;
   task?: string | undefined;
