@@ -1,4 +1,4 @@
-import react from '@vitejs/plugin-react';
+import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 
 /** The typeface comes beside the code, not after it: text that changes its face moves the page. */
@@ -29,8 +29,17 @@ const siteFont: Plugin = {
   },
 };
 
+/** Preact runs the pages, which are written for React. */
+const resolve = {
+  alias: [
+    { find: /^react$/, replacement: fileURLToPath(new URL('src/react.js', import.meta.url)) },
+    { find: /^react(-dom)?(?=\/)|^react-dom$/, replacement: 'preact/compat' },
+  ],
+};
+
 export default defineConfig({
-  plugins: [react(), earlyFont, siteFont],
+  resolve,
+  plugins: [earlyFont, siteFont],
   // The service puts a fresh one in its place with each page.
   html: { cspNonce: '__NONCE__' },
   build: {

@@ -79,6 +79,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     assert.equal((await someone.signIn()).body.twoFactorRedirect, true);
     assert.deepEqual(await barriers(again.page), []);
     await picture(again.page, 'two-factor-phone');
+    await again.page.locator('input:focus').waitFor();
     // The current code was already used.
     await again.page.keyboard.type(totp(secret, Date.now() + 30_000));
     await again.page.getByRole('heading', { name: 'Overview' }).waitFor();
