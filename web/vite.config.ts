@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type Plugin } from 'vite';
+import { build, defineConfig, type BuildOptions, type Plugin, type Rolldown } from 'vite';
+import { sharedFiles } from '../bin/chunks.mjs';
 
 /** The typeface comes beside the code, not after it: text that changes its face moves the page. */
 const earlyFont: Plugin = {
@@ -25,7 +26,9 @@ const siteFont: Plugin = {
   generateBundle(_options, bundle) {
     const styles = Object.values(bundle).map((each) => (each.type === 'asset' ? each.source : ''));
     const rules = styles.flatMap((text) => String(text).match(/@font-face\s*\{[^}]*\}/g) ?? []);
-    this.emitFile({ type: 'asset', fileName: 'font.css', source: rules.join('\n') });
+    // These pages show their text at once, in another face rather than moved by a late one.
+    const source = rules.join('\n').replaceAll('font-display:swap', 'font-display:optional');
+    this.emitFile({ type: 'asset', fileName: 'font.css', source });
   },
 };
 
@@ -37,18 +40,39 @@ const resolve = {
   ],
 };
 
+const usual: BuildOptions = {
+  target: 'es2023',
+  // These know light-dark(), whose replacement does not follow a theme that is chosen at run time.
+  cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+  modulePreload: { polyfill: false },
+  // One file for all pages, or each loads five.
+  cssCodeSplit: false,
+  // For `bin/weight.mjs`.
+  manifest: true,
+  reportCompressedSize: false,
+};
+
+/** Groups the files that pages share. A first build, which is thrown away, shows what each loads. */
+const fewFiles: Plugin = {
+  name: 'few-files',
+  apply: 'build',
+  async config() {
+    const plain = { ...usual, write: false };
+    const inner = { configFile: false, logLevel: 'error', resolve, build: plain } as const;
+    const { output } = (await build(inner)) as Rolldown.RolldownOutput;
+    const files = sharedFiles(output.filter((each) => each.type === 'chunk'));
+    const groups = [{ name: (id: string) => files.get(id) ?? null }];
+    const codeSplitting = { groups, includeDependenciesRecursively: false };
+    return { build: { rolldownOptions: { output: { codeSplitting } } } };
+  },
+};
+
 export default defineConfig({
   resolve,
-  plugins: [earlyFont, siteFont],
+  plugins: [earlyFont, siteFont, fewFiles],
   // The service puts a fresh one in its place with each page.
   html: { cspNonce: '__NONCE__' },
-  build: {
-    target: 'es2023',
-    // These know light-dark(), whose replacement does not follow a theme that is chosen at run time.
-    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
-    cssCodeSplit: true,
-    reportCompressedSize: false,
-  },
+  build: usual,
   // A service on its usual port answers what the pages ask for.
   server: { proxy: { '/api': 'http://localhost:8080', '/v1': 'http://localhost:8080' } },
 });

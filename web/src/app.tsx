@@ -9,22 +9,29 @@ import {
   redirect,
   stringifySearchWith,
 } from '@tanstack/react-router';
+import { Suspense } from 'react';
 import { dashboardPages } from './dashboard/pages.ts';
 import { Failure } from './components/Failure.tsx';
 import { entrySearch } from './entry/search.ts';
 import { lazyPage } from './components/frame/lazy-page.tsx';
-import { NotFound } from './components/frame/NotFound.tsx';
-import { Shell } from './components/frame/Shell.tsx';
 import { operatorPages } from './operator/pages.ts';
 import { ownPath } from './own-path.ts';
-import { homeOf, meQuery, useMe } from './session.tsx';
+import { webQuery } from './entry/signing-in.ts';
+import { homeOf, meQuery } from './session.tsx';
 import { studioPages } from './studio/pages.ts';
 
 /** Every route of the pages. Each page loads its code when it is first visited. */
 
+const frame = () => import('./components/frame/SignedIn.tsx');
+const NotFound = lazyPage(frame, 'NotFound');
+
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
-  notFoundComponent: NotFound,
+  notFoundComponent: () => (
+    <Suspense>
+      <NotFound />
+    </Suspense>
+  ),
 });
 
 /** Pages for signed-in users. Others are sent to sign in, and come back afterwards. */
@@ -32,44 +39,44 @@ export const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
   beforeLoad: async ({ context, location }) => {
-    const me = await context.queries.ensureQueryData(meQuery);
+    const [me] = await Promise.all([
+      context.queries.ensureQueryData(meQuery),
+      // Before the first page, so that a banner moves nothing.
+      context.queries.ensureQueryData(webQuery).catch(() => null),
+    ]);
     if (me === null) throw redirect({ to: '/sign-in', search: { to: location.href } });
     return { me };
   },
-  component: function SignedIn() {
-    const me = useMe();
-    return me ? (
-      <Shell me={me}>
-        <Outlet />
-      </Shell>
-    ) : null;
-  },
+  component: lazyPage(frame, 'SignedIn'),
 });
-
-const entry = () => import('./entry/Entry.tsx');
 
 const entryPages = (
   [
-    ['/sign-in', 'SignIn'],
-    ['/sign-up', 'SignUp'],
-    ['/two-factor', 'TwoFactor'],
-    ['/forgot', 'Forgot'],
-    ['/reset', 'Reset'],
-    ['/confirm', 'Confirm'],
-    ['/email', 'NewEmail'],
-    ['/invitation', 'Invitation'],
+    ['/sign-in', lazyPage(() => import('./entry/SignIn.tsx'), 'SignIn')],
+    ['/sign-up', lazyPage(() => import('./entry/SignUp.tsx'), 'SignUp')],
+    ['/two-factor', lazyPage(() => import('./entry/TwoFactor.tsx'), 'TwoFactor')],
+    ['/forgot', lazyPage(() => import('./entry/Reset.tsx'), 'Forgot')],
+    ['/reset', lazyPage(() => import('./entry/Reset.tsx'), 'Reset')],
+    ['/confirm', lazyPage(() => import('./entry/Confirm.tsx'), 'Confirm')],
+    ['/email', lazyPage(() => import('./entry/NewEmail.tsx'), 'NewEmail')],
+    ['/invitation', lazyPage(() => import('./entry/Invitation.tsx'), 'Invitation')],
   ] as const
-).map(([path, name]) =>
+).map(([path, component]) =>
   createRoute({
     getParentRoute: () => root,
     path,
     validateSearch: entrySearch,
-    // A signed-in user need not see these pages, unless there is an error to show.
-    beforeLoad: async ({ context, search: { to, error } }) => {
-      if (path !== '/sign-in' || error !== undefined) return;
-      if (await context.queries.ensureQueryData(meQuery)) throw redirect({ href: ownPath(to) });
+    beforeLoad: async ({ context: { queries }, search: { to, error } }) => {
+      // A signed-in user need not see these pages, unless there is an error to show.
+      const isOpen = path !== '/sign-in' || error !== undefined;
+      const [me] = await Promise.all([
+        isOpen ? null : queries.ensureQueryData(meQuery),
+        // They decide about the form, which then has its size at once.
+        queries.ensureQueryData(webQuery).catch(() => null),
+      ]);
+      if (me) throw redirect({ href: ownPath(to) });
     },
-    component: lazyPage(entry, name),
+    component,
   }),
 );
 

@@ -14,7 +14,7 @@ import {
   type OperatorCalls,
   type Reply,
 } from './api.ts';
-import { useAccount, useAccountApi } from './session.tsx';
+import { accountKey, useAccount, useAccountApi } from './session.tsx';
 import { showFailure } from './components/Failure.tsx';
 
 /** Cached replies of the service, by route and arguments. */
@@ -25,7 +25,7 @@ type Key = readonly unknown[];
 /** The key of cached data of the shown account, such as `accountKey('GET /team', {})`. */
 export function useAccountKey(): (route?: keyof AccountCalls, given?: object) => Key {
   const { account_id } = useAccount();
-  return (...parts) => ['account', account_id, ...parts];
+  return (...parts) => accountKey(account_id, ...parts);
 }
 
 /** Reloads the shown account's cached data for these routes; without routes, all of it. */

@@ -100,6 +100,11 @@ export function useSignOut(): () => Promise<void> {
   };
 }
 
+/** The key of cached data of an account, by route and arguments. */
+export function accountKey(account_id: string, ...parts: unknown[]): readonly unknown[] {
+  return ['account', account_id, ...parts];
+}
+
 /** `/keys` → the path of that call for the shown account. */
 export function useAccountPath(): (path: string) => string {
   const { account_id } = useAccount();

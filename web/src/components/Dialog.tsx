@@ -1,24 +1,23 @@
-import {
-  Drawer as MantineDrawer,
-  Modal as MantineModal,
-  type DrawerProps,
-  type ModalProps,
-} from '@mantine/core';
-import { useLayoutEffect } from 'react';
+import type { DrawerProps, ModalProps } from '@mantine/core';
+import { lazy, Suspense, useLayoutEffect, useState } from 'react';
 
 /**
  * Dialogs that return focus to the element that opened them. If that element is gone, focus goes to
- * the page content, so that the next Tab does not start at the top of the page.
+ * the page content, so that the next Tab does not start at the top of the page. Their code is loaded
+ * with the first one that opens.
  */
 
+const LoadedModal = lazy(async () => ({ default: (await import('./windows.ts')).Modal }));
+const LoadedDrawer = lazy(async () => ({ default: (await import('./windows.ts')).Drawer }));
+
 export function Modal(props: ModalProps) {
-  useFocusBack(props.opened);
-  return <MantineModal {...props} returnFocus={false} />;
+  const isAsked = useFocusBack(props.opened);
+  return <Suspense>{isAsked && <LoadedModal {...props} returnFocus={false} />}</Suspense>;
 }
 
 export function Drawer(props: DrawerProps) {
-  useFocusBack(props.opened);
-  return <MantineDrawer {...props} returnFocus={false} />;
+  const isAsked = useFocusBack(props.opened);
+  return <Suspense>{isAsked && <LoadedDrawer {...props} returnFocus={false} />}</Suspense>;
 }
 
 /**
@@ -40,8 +39,13 @@ document.addEventListener('focusin', ({ target }) => {
 const open = new Set<number>();
 let openings = 0;
 
-/** Returns focus when a dialog closes. Called directly by dialogs that are composed of parts. */
-export function useFocusBack(opened: boolean): void {
+/**
+ * Returns focus when a dialog closes. Called directly by dialogs that are composed of parts. True
+ * once the dialog has opened.
+ */
+export function useFocusBack(opened: boolean): boolean {
+  const [isAsked, setAsked] = useState(opened);
+  if (opened && !isAsked) setAsked(true);
   useLayoutEffect(() => {
     if (!opened) return;
     const opener = last;
@@ -60,4 +64,5 @@ export function useFocusBack(opened: boolean): void {
       });
     };
   }, [opened]);
+  return isAsked;
 }

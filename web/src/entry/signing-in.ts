@@ -5,9 +5,14 @@ import { ownPath } from '../own-path.ts';
 import { meQuery } from '../session.tsx';
 
 /** The service's settings for its pages, such as the ways to sign in; undefined while loading. */
+export const webQuery = {
+  queryKey: ['web'],
+  queryFn: () => api('GET /api/web'),
+  staleTime: 60_000,
+};
+
 export function useSettings() {
-  const queryFn = () => api('GET /api/web');
-  return useQuery({ queryKey: ['web'], queryFn, staleTime: 60_000 }).data;
+  return useQuery(webQuery).data;
 }
 
 /** Goes to `to` after sign-in, if that is a path of these pages. */

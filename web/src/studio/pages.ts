@@ -1,10 +1,27 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
-import { chatSearch, gallerySearch, modelSearch } from './search.ts';
+import { accountKey, chooseAccount } from '../session.tsx';
+import { chatSearch, compareSearch, gallerySearch, librarySearch, modelSearch } from './search.ts';
+
+/** The models come while the code of their page does. */
+function askForModels({ queries, me }: { queries: QueryClient; me: Me }): void {
+  const { account_id } = chooseAccount(me.accounts) ?? {};
+  if (account_id === undefined) return;
+  const route = 'GET /studio/models';
+  void queries.prefetchQuery({
+    queryKey: accountKey(account_id, route, {}),
+    queryFn: () => accountApi(account_id)(route),
+    staleTime: 60_000,
+  });
+}
 
 /** The playground. Model ids contain slashes, so a model's page takes the rest of the path. */
 export function studioPages(parent: AnyRoute) {
-  const studio = createRoute({ getParentRoute: () => parent, path: '/studio' });
+  const studio = createRoute({
+    getParentRoute: () => parent,
+    path: '/studio',
+    beforeLoad: ({ context }) => askForModels(context),
+  });
   const getParentRoute = () => studio;
   return [
     studio.addChildren([
