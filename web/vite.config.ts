@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build, defineConfig, type BuildOptions, type Plugin, type Rolldown } from 'vite';
 import { sharedFiles } from '../bin/chunks.mjs';
@@ -16,6 +17,33 @@ const earlyFont: Plugin = {
       crossorigin: '',
     };
     return [{ tag: 'link', attrs, injectTo: 'head' }];
+  },
+};
+
+/** The look of the first paint stands in the document, which waits for no other file. */
+const firstPaint: Plugin = {
+  name: 'first-paint',
+  transformIndexHtml() {
+    const files = ['tokens.css', 'first-paint.css'];
+    const read = (file: string) =>
+      readFileSync(new URL(`src/look/${file}`, import.meta.url), 'utf8');
+    return [{ tag: 'style', children: files.map(read).join('\n'), injectTo: 'head' }];
+  },
+};
+
+/**
+ * The first paint waits for no styles: they stand behind it. They stand before the pages, or they
+ * would undo the theme, which Mantine writes there.
+ */
+const lateStyles: Plugin = {
+  name: 'late-styles',
+  transformIndexHtml: {
+    order: 'post',
+    handler(html) {
+      const styles = html.match(/<link rel="stylesheet"[^>]*>/g) ?? [];
+      const rest = styles.reduce((text, style) => text.replace(style, ''), html);
+      return rest.replace('<div id="root">', `${styles.join('')}<div id="root">`);
+    },
   },
 };
 
@@ -69,7 +97,7 @@ const fewFiles: Plugin = {
 
 export default defineConfig({
   resolve,
-  plugins: [earlyFont, siteFont, fewFiles],
+  plugins: [earlyFont, firstPaint, lateStyles, siteFont, fewFiles],
   // The service puts a fresh one in its place with each page.
   html: { cspNonce: '__NONCE__' },
   build: usual,

@@ -15,13 +15,9 @@ export function Stat({
   return (
     <Card withBorder p="md">
       <Dimmed>{label}</Dimmed>
-      {children === undefined ? (
-        <Skeleton h={34} w="70%" mt={4} />
-      ) : (
-        <Text component="div" className="figure" fz={{ base: 22, sm: 24 }} fw={600} lh={1.45}>
-          {children}
-        </Text>
-      )}
+      <Text component="div" className="figure" fz={{ base: 22, sm: 24 }} fw={600} lh={1.45}>
+        {children ?? <Skeleton h="1lh" w="70%" />}
+      </Text>
       {note !== undefined && <Dimmed component="div">{note}</Dimmed>}
     </Card>
   );

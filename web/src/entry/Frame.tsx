@@ -1,17 +1,16 @@
 import { Anchor, Card, Center, Group, Stack, Text, Title } from '@mantine/core';
-import { useEffect, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
+import { useTabTitle } from '../components/frame/PageTitle.tsx';
 import { Dimmed } from '../components/styles.ts';
 import { useTranslation } from '../i18n.ts';
 import './texts.ts';
 
-/** A card in the centre of an empty page. */
+/** A card on an empty page. It grows downwards, so that nothing moves when more of it is known. */
 export function Frame({ title, children }: { title: string; children: ReactNode }) {
   const { t } = useTranslation('entry');
-  useEffect(() => {
-    document.title = `${title} · Farebox`;
-  }, [title]);
+  useTabTitle(title);
   return (
-    <Center component="main" mih="100vh" p="md">
+    <Center component="main" p="md" pt="max(var(--mantine-spacing-md), 14vh)">
       <Stack w="100%" maw={400} gap="lg">
         <Stack gap={6} align="center" ta="center">
           <Group gap={10}>

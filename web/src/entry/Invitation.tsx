@@ -44,7 +44,7 @@ export function Invitation() {
           {t('to_dashboard')}
         </PlainButton>
       )}
-      {(invited.isPending || (data && me === undefined)) && <Skeleton h={60} />}
+      {(invited.isPending || (data && me === undefined)) && <Skeleton h={300} />}
       {data && me !== undefined && (
         <Stack>
           <Text>

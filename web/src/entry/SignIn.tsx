@@ -111,9 +111,8 @@ export function SignIn() {
         {t('passkey')}
       </PlainButton>
       {settings?.oidc_name && <PlainButton onClick={leave}>{settings.oidc_name}</PlainButton>}
-      {(!settings || settings.sign_up === 'open') && (
-        // Its space is reserved while the settings load, so that nothing jumps.
-        <Text size="sm" ta="center" style={{ visibility: settings ? 'visible' : 'hidden' }}>
+      {settings?.sign_up === 'open' && (
+        <Text size="sm" ta="center">
           {t('no_account')}{' '}
           <Anchor component={QueryLink} to="/sign-up" search={{ to }} size="sm">
             {t('sign_up')}

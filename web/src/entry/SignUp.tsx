@@ -1,6 +1,6 @@
 import { Anchor, Text } from '@mantine/core';
 import { useState } from 'react';
-import { api } from '../api.ts';
+import { api, InWords } from '../api.ts';
 import { Frame } from './Frame.tsx';
 import { signInWithPassword, useContinue, useSettings } from './signing-in.ts';
 import { Form, useFields } from '../components/Form.tsx';

@@ -174,7 +174,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
 /** Asserts that the receipt prints on one page, black on white, without the page's frame. */
 async function assertPrints(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ media: 'print' });
-  for (const each of ['header', '.mantine-AppShell-navbar', 'main button'])
+  for (const each of ['header', 'nav', 'main button'])
     for (const hidden of await page.locator(each).all())
       assert.ok(!(await hidden.isVisible()), each);
   assert.deepEqual(await barriers(page), [], name);

@@ -1,11 +1,16 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 
+/** Sets the title of the browser's tab. */
+export function useTabTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Farebox`;
+  }, [title]);
+}
+
 /** The heading of a page with its actions; also sets the browser tab's title. */
 export function PageTitle(props: { title: string; text?: string; children?: ReactNode }) {
-  useEffect(() => {
-    document.title = `${props.title} · Farebox`;
-  }, [props.title]);
+  useTabTitle(props.title);
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
       <Stack gap={4} miw={0}>

@@ -1,4 +1,4 @@
-import { Alert, AppShell, Box, Group, NativeSelect, Text, UnstyledButton } from '@mantine/core';
+import { Alert, Box, Group, NativeSelect, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link, useLocation } from '@tanstack/react-router';
@@ -32,16 +32,11 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
     <AccountSelect me={me} chosen={account.account_id} />
   );
   const page = (
-    <AppShell
-      header={{ height: { base: 48, sm: 52 } }}
-      navbar={{ width: { sm: 56, lg: 220 }, breakpoint: 'sm', collapsed: { mobile: !open } }}
-      footer={{ height: { base: 56, sm: 0 } }}
-      padding={{ base: 'md', sm: 'lg' }}
-    >
+    <div className={classes.frame}>
       <a href="#content" className="skip-link">
         {t('skip')}
       </a>
-      <AppShell.Header>
+      <header className={`${classes.header} no-print`}>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="md" wrap="nowrap">
             <Logo />
@@ -53,33 +48,31 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
               <SiteLink path="/docs" name="nav.docs" />
             </Group>
           </Group>
-          <Group gap="md" wrap="nowrap">
+          <div className={classes.tools}>
             {/* Beside the icons of a tablet's menu there is no room for it. */}
             <div className={classes.tablet}>{switchAccount}</div>
             <SearchButton onClick={palette.toggle} />
             {account && section.path !== '/operator' && <Balance />}
             <PersonButton me={me} />
-          </Group>
+          </div>
         </Group>
-      </AppShell.Header>
-      <AppShell.Navbar className={classes.side}>
-        <AppShell.Section hiddenFrom="sm" p="sm" pb={0}>
-          <Group gap={4}>
-            {known.map((each) => (
-              <SectionLink key={each.path} section={each} active={each === section} />
-            ))}
-          </Group>
-        </AppShell.Section>
+      </header>
+      <nav className={`${classes.side} no-print`} data-open={open || undefined}>
+        <Group hiddenFrom="sm" p="sm" pb={0} gap={4}>
+          {known.map((each) => (
+            <SectionLink key={each.path} section={each} active={each === section} />
+          ))}
+        </Group>
         {switchAccount && (
-          <AppShell.Section p="sm" pb={0} className={classes.wide}>
+          <Box p="sm" pb={0} className={classes.wide}>
             {switchAccount}
-          </AppShell.Section>
+          </Box>
         )}
-        <AppShell.Section grow className={classes.menu}>
+        <div className={classes.menu}>
           <SideMenu section={section} active={active} onClick={close} />
-        </AppShell.Section>
-      </AppShell.Navbar>
-      <AppShell.Main id="content" tabIndex={-1}>
+        </div>
+      </nav>
+      <main id="content" tabIndex={-1} className={classes.main}>
         <Box maw={section.path === '/studio' ? 2400 : 1240} mx="auto">
           {account?.status === 'suspended' && section.path !== '/operator' && <Suspended />}
           {account || ownPages.some((path) => pathname.startsWith(path)) ? (
@@ -90,10 +83,10 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             </Suspense>
           )}
         </Box>
-      </AppShell.Main>
-      <AppShell.Footer hiddenFrom="sm">
+      </main>
+      <footer className={`${classes.footer} no-print`}>
         <BottomBar section={section} active={active} isOpen={open} toggle={toggle} />
-      </AppShell.Footer>
+      </footer>
       <Palette
         me={me}
         sections={known}
@@ -101,7 +94,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         toggle={palette.toggle}
         close={palette.close}
       />
-    </AppShell>
+    </div>
   );
   if (!account) return page;
   return (
