@@ -12,10 +12,12 @@ export class ApiFailure extends Error {
   readonly details: Record<string, unknown>;
   /** The error code of the sign-in library, if it sent the reply. */
   readonly reason: string | null;
+  /** The number of the call, by which the operator finds it in the log. */
+  readonly call_id: string | null;
 
   /** `reply` is the JSON body. A proxy's reply does not have the form of the service's errors. */
   constructor(status: number, reply: unknown) {
-    const { message, code, param, details } = objectOf(fieldOf(reply, 'error'));
+    const { message, code, param, details, request_id } = objectOf(fieldOf(reply, 'error'));
     super(textOf(message) ?? `HTTP ${status}`);
     this.name = 'ApiFailure';
     this.status = status;
@@ -23,6 +25,7 @@ export class ApiFailure extends Error {
     this.param = textOf(param);
     this.details = objectOf(details);
     this.reason = textOf(this.details.reason);
+    this.call_id = textOf(request_id);
   }
 }
 
@@ -47,6 +50,9 @@ export function faultsIn({ errors, rules }: Record<string, unknown>): InputFault
     details: objectOf(itemsOf(rules)[i]),
   }));
 }
+
+/** An error whose message is written for the user, in the page's language. */
+export class InWords extends Error {}
 
 /**
  * Thrown if no complete reply arrived. It replaces the browser's error, whose text differs between

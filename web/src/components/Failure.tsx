@@ -1,10 +1,14 @@
-import { Alert, Group, Text } from '@mantine/core';
-import { RowButton } from './styles.ts';
+import { Alert, Box, Group, Text } from '@mantine/core';
+import { Note, RowButton } from './styles.ts';
 import { useMoment } from './text.tsx';
 import { notice } from './frame/notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { ApiFailure, Unreachable } from '../api.ts';
+import { lazy, Suspense } from 'react';
+import { ApiFailure, InWords, ServiceUnreachable } from '../api.ts';
 import { errorText, translate, useTranslation } from '../i18n.ts';
+
+/** Its tooltip would make the first page heavier. */
+const Copy = lazy(async () => ({ default: (await import('./Copy.tsx')).Copy }));
 
 /**
  * An error of a load or an action, in the service's words. `since`: when the data beside it was
@@ -27,11 +31,38 @@ export function Failure(props: {
       role="alert"
     >
       <Group justify="space-between">
-        <Text size="sm">{messageOf(error, labels)}</Text>
+        <Box miw={0}>
+          <Text size="sm">{messageOf(error, labels)}</Text>
+          <ForTheOperator error={error} />
+        </Box>
         {retry && <RowButton onClick={retry}>{t('retry')}</RowButton>}
       </Group>
     </Alert>
   );
+}
+
+/** Shows the number of the call, or the fault of the page, by which the operator finds the cause. */
+export function ForTheOperator({ error }: { error: unknown }) {
+  const { t } = useTranslation('common');
+  if (error instanceof InWords || error instanceof ServiceUnreachable) return null;
+  const id = error instanceof ApiFailure ? error.call_id : null;
+  if (id === null && error instanceof ApiFailure) return null;
+  const what = t(id === null ? 'fault' : 'call_id');
+  return (
+    <Group gap={4} mt={4}>
+      <Note c="inherit">
+        {what} {id !== null && <span translate="no">{id}</span>}
+      </Note>
+      <Suspense>
+        <Copy text={id ?? faultOf(error)} what={what} />
+      </Suspense>
+    </Group>
+  );
+}
+
+function faultOf(error: unknown): string {
+  const at = `${new Date().toISOString()} ${location.pathname}`;
+  return `${at}\n${error instanceof Error ? error.stack : String(error)}`;
 }
 
 /** The time of `at`, with the date unless it is today. */
@@ -41,13 +72,12 @@ function useTimeOf(at: number): string {
 }
 
 export function messageOf(error: unknown, labels: Record<string, string> = {}): string {
-  if (!(error instanceof Error)) return String(error);
   return Object.entries(labels).reduce(
     (text, [name, label]) =>
       text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), (_name, at: number) =>
         at === 0 ? label : `“${label}”`,
       ),
-    error instanceof ApiFailure || error instanceof Unreachable ? said(error) : error.message,
+    textOf(error),
   );
 }
 

@@ -1,5 +1,5 @@
 import type { MouseEvent } from 'react';
-import { reached } from '../api.ts';
+import { ApiFailure, fetchOrThrow } from '../api.ts';
 import { showFailure } from './Failure.tsx';
 import { save } from './save.ts';
 
@@ -17,7 +17,7 @@ export function download(
 }
 
 async function fetchAndSave(url: string, file_name: string): Promise<void> {
-  const reply = await reached(fetch(url));
-  if (!reply.ok) throw new Error(`HTTP ${reply.status}`);
-  save(file_name, await reached(reply.blob()));
+  const reply = await fetchOrThrow(fetch(url));
+  if (!reply.ok) throw new ApiFailure(reply.status, null);
+  save(file_name, await fetchOrThrow(reply.blob()));
 }

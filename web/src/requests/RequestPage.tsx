@@ -26,7 +26,7 @@ export function Loaded<Request>(props: {
   children: (request: Request) => ReactNode;
 }) {
   const { data, error, refetch } = props.of;
-  if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
+  if (error instanceof ApiFailure && error.status === 404) return <NothingHere error={error} />;
   if (data) return props.children(data);
   return error ? <Failure error={error} retry={() => void refetch()} /> : <Loading />;
 }

@@ -71,6 +71,11 @@ export const commonTexts = {
     ],
   },
   went_wrong: ['That did not work', 'Не получилось'],
+  crashed: [
+    'A fault on this page stopped it. Try again. If it stops again, copy the details and send them to the operator.',
+    'Страница остановилась из-за ошибки в ней. Повторите. Если не поможет, скопируйте подробности и отправьте оператору.',
+  ],
+  fault: ['Details for the operator', 'Подробности для оператора'],
   not_updated: ['Not updated since {{time}}', 'Не обновлялось с {{time}}'],
   suspended: {
     title: ['This account is suspended', 'Аккаунт приостановлен'],
@@ -102,6 +107,7 @@ export const commonTexts = {
       'Возможно, в адресе ошибка или здесь уже ничего нет.',
     ],
     home: ['Go to the overview', 'К обзору'],
+    sign_in: ['Sign in', 'Войти'],
   },
   status: {
     IN_QUEUE: ['In the queue', 'В очереди'],

@@ -1,5 +1,6 @@
 import type { AsyncRouteComponent } from '@tanstack/react-router';
 import { use, useEffect, useReducer, type ComponentType } from 'react';
+import { InWords } from '../../api.ts';
 import { Failure } from '../Failure.tsx';
 import { useTranslation } from '../../i18n.ts';
 

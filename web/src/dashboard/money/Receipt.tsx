@@ -16,7 +16,7 @@ export function Receipt() {
   const transfer_id = usePathPart('transfer_id');
   const found = useAccountQuery('GET /receipts/:transfer_id', { params: { transfer_id } });
   const { data, error } = found;
-  if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
+  if (error instanceof ApiFailure && error.status === 404) return <NothingHere error={error} />;
   return (
     <>
       <BackLink to="/dashboard/money">{t('statement')}</BackLink>

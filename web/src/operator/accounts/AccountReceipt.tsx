@@ -14,7 +14,7 @@ export function AccountReceipt() {
   const params = { account_id: usePathPart('account_id'), transfer_id: usePathPart('transfer_id') };
   const found = useOperatorQuery('GET /accounts/:account_id/receipts/:transfer_id', { params });
   const { data, error } = found;
-  if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
+  if (error instanceof ApiFailure && error.status === 404) return <NothingHere error={error} />;
   return (
     <>
       <BackLink to={`/operator/accounts/${params.account_id}`} search={{ tab: 'statement' }}>
