@@ -67,7 +67,7 @@ export function Moments({ moments }: { moments: Moment[] }) {
           }
         >
           <Note>
-            <When at={at} />
+            <When at={at} as="exact" />
             {more && ` · ${more}`}
           </Note>
         </Timeline.Item>

@@ -1,6 +1,7 @@
 import { type CSSProperties, useEffect, useState } from 'react';
 import type { Status } from '../api-types.ts';
 import { briefUsd, fullUsd } from '../money.ts';
+import { momentText } from './moment.ts';
 import { Dot } from './styles.ts';
 import { useTranslation } from '../i18n.ts';
 
@@ -75,18 +76,26 @@ export function usePercent(): (ppm: number) => string {
  */
 const edgeOfDay = /T(?:00:00:00(?:\.0+)?|23:59:59\.9+)Z$/;
 
+const forms = {
+  date: { dateStyle: 'medium' },
+  time: { timeStyle: 'short' },
+  exact: { dateStyle: 'medium', timeStyle: 'medium' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
 /**
- * A moment in local time; hovering shows UTC. If only the date is shown, a moment at the edge of a
- * UTC day keeps its UTC date.
+ * A moment in local time, as `momentText` says it, or in another form; hovering shows the exact
+ * moment in UTC. If only the date is shown, a moment at the edge of a UTC day keeps its UTC date.
  */
-export function When({ at, brief = false }: { at: string; brief?: boolean }) {
+export function When({ at, as }: { at: string; as?: keyof typeof forms | undefined }) {
   const locale = useLocale();
   const moment = new Date(at);
-  const shown = new Intl.DateTimeFormat(locale, {
-    dateStyle: 'medium',
-    ...(!brief && { timeStyle: 'medium' }),
-    ...(brief && edgeOfDay.test(at) && { timeZone: 'UTC' }),
-  }).format(moment);
+  const options = as && {
+    ...forms[as],
+    ...(as === 'date' && edgeOfDay.test(at) && { timeZone: 'UTC' }),
+  };
+  const shown = options
+    ? new Intl.DateTimeFormat(locale, options).format(moment)
+    : momentText(moment, new Date(), locale);
   return (
     <time
       dateTime={at}

@@ -122,7 +122,7 @@ function Value({ name, value }: { name: string; value: unknown }): ReactNode {
   const { t } = useTranslation('operator_log');
   if (name.endsWith('_usd_micro') && typeof value === 'string') return <Usd micro={value} />;
   if (name === 'price_ppm' && typeof value === 'number') return `× ${value / 1e6}`;
-  if (name.endsWith('_at') && typeof value === 'string') return <When at={value} brief />;
+  if (name.endsWith('_at') && typeof value === 'string') return <When at={value} as="date" />;
   if (name === 'source') return t(`common:source.${String(value)}`);
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
   if (typeof value !== 'object' || value === null) return String(value);

@@ -184,7 +184,7 @@ export function WebhookCard(props: { request: AnyDetail; text?: string }) {
               <Took ms={duration_ms} />
             </Text>
             <Note>
-              <When at={at} />
+              <When at={at} as="exact" />
             </Note>
             {error !== null && <Note className="wrap">{error}</Note>}
           </div>

@@ -80,12 +80,13 @@ function Who({ shown }: { shown: Key }) {
       )}
       {revoked_at !== null ? (
         <Dimmed>
-          {t('revoked_on')} <When at={revoked_at} brief />
+          {t('revoked_on')} <When at={revoked_at} as="date" />
         </Dimmed>
       ) : (
         expires_at !== null && (
           <Dimmed>
-            {t(state === 'expired' ? 'expired_on' : 'expires_on')} <When at={expires_at} brief />
+            {t(state === 'expired' ? 'expired_on' : 'expires_on')}{' '}
+            <When at={expires_at} as="date" />
           </Dimmed>
         )
       )}
@@ -126,7 +127,7 @@ function Month({ shown }: { shown: Key }) {
       )}
       {limit !== null && (
         <Text size="xs" c={share >= 100 ? undefined : 'dimmed'} mt={4}>
-          {t(share >= 100 ? 'limit_reached' : 'resets')} <When at={shown.resets_at} brief />
+          {t(share >= 100 ? 'limit_reached' : 'resets')} <When at={shown.resets_at} as="date" />
         </Text>
       )}
     </div>
@@ -212,7 +213,7 @@ function Overlap({ shown, may }: { shown: Key; may: boolean }) {
   return (
     <div className={`${styles.note} ${styles.overlap}`}>
       <Text size="sm">
-        {t('overlap_until')} <When at={shown.previous_until!} />.{' '}
+        {t('overlap_until')} <When at={shown.previous_until!} as="exact" />.{' '}
         {shown.previous_used_at === null ? (
           t('overlap_unused')
         ) : (

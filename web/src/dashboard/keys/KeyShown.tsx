@@ -59,7 +59,7 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
       </Group>
       {made.previous_until !== null && (
         <Text size="sm">
-          {t('shown_overlap')} <When at={made.previous_until} />.
+          {t('shown_overlap')} <When at={made.previous_until} as="exact" />.
         </Text>
       )}
       {made.scope === 'keys' ? <TryManaging made={made} /> : <Try made={made} />}

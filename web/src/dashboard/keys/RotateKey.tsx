@@ -42,7 +42,7 @@ export function RotateKey(props: {
       <Dimmed>{t(values.overlap === '0' ? 'overlap_none_text' : 'overlap_text')}</Dimmed>
       {rotated.previous_until !== null && (
         <Alert color="yellow" icon={<IconAlertTriangle />}>
-          {t('overlap_running')} <When at={rotated.previous_until} />
+          {t('overlap_running')} <When at={rotated.previous_until} as="exact" />
         </Alert>
       )}
     </FormModal>

@@ -93,7 +93,7 @@ function Ledger(props: { search: StatementSearch; empty: ComponentProps<typeof E
   const { t } = useTranslation('money');
   const list = useStatement(props.search);
   const columns: Column<Movement>[] = [
-    column.plain(t('when'), (row) => <When at={row.created_at} />),
+    column.plain(t('when'), (row) => <When at={row.created_at} as="exact" />),
     column.plain(t('what'), (row) => (
       <Box maw={420}>
         <Text size="sm" fw={500}>
@@ -243,7 +243,7 @@ function PhoneCard({ row }: { row: Movement }) {
       <About row={row} />
       <Group justify="space-between" mt={6} gap="md">
         <Note>
-          <When at={row.created_at} />
+          <When at={row.created_at} as="exact" />
         </Note>
         <Note>
           {t('common:available')}: <Usd micro={row.available_after_usd_micro} />

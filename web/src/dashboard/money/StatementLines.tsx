@@ -64,7 +64,7 @@ function LineOf({ line }: { line: StatementLine }) {
       <div className={classes.what}>
         <What line={line} />
         <Note component="div" className="wrap">
-          <When at={line.created_at} />
+          <When at={line.created_at} as="time" />
           {line.reason && ` · ${line.reason}`}
           {line.kind === 'debt' &&
             ` · ${t(line.effect_usd_micro.startsWith('-') ? 'debt_out' : 'debt_in')}`}

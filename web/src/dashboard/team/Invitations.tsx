@@ -31,7 +31,7 @@ export function Invitations({ invitations }: { invitations: Invitee[] }) {
                 {each.email}
               </Text>
               <Note>
-                {t('good_until')} <When at={each.expires_at} brief />
+                {t('good_until')} <When at={each.expires_at} as="date" />
               </Note>
             </Box>
             <Group gap="xs" wrap="nowrap" ml="auto">

@@ -127,7 +127,7 @@ function MemberRow(props: {
           </Group>
           <Note className="wrap">{member.email}</Note>
           <Note>
-            {t('since')} <When at={member.joined_at} brief />
+            {t('since')} <When at={member.joined_at} as="date" />
             {props.isLastOwner && ` · ${t('last_owner')}`}
           </Note>
         </Box>

@@ -93,7 +93,7 @@ function State({ row: { revoked_at, last_used_at } }: { row: OperatorKey }) {
           t('unused')
         ) : (
           <>
-            {t('used')} <When at={last_used_at} brief />
+            {t('used')} <When at={last_used_at} as="date" />
           </>
         )}
       </Text>
