@@ -1,8 +1,9 @@
 import { Box, Card, Group, Skeleton, Stack, Table, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useIsNarrow } from '../narrow.ts';
+import { useIsNarrowBox } from '../narrow.ts';
 import { Dimmed } from '../styles.ts';
 import { Usd, When } from '../text.tsx';
+import classes from './DataList.module.css';
 import { useTranslation } from '../../i18n.ts';
 
 /** A column of a list. The first column names the row. */
@@ -19,32 +20,44 @@ export interface DataListProps<Row> {
   keyOf: (row: Row) => string;
   /** Opens the row that is clicked; a link in its first cell does the same for keyboards. */
   open?: (row: Row) => void;
-  /** The content of its card on narrow screens; left out: its cells. */
+  /** The content of its card in a narrow place; left out: its cells. */
   card?: (row: Row) => ReactNode;
+  /** The width that all columns need, in pixels; left out: that of usual columns. */
+  tableFrom?: number;
 }
 
-/** A table; on narrow screens, one card per row. */
+/** Below this a table of any number of columns becomes cards, in pixels. */
+const narrowMin = 480;
+/** With more columns than fit, a table becomes cards below this. */
+const narrowMax = 760;
+const columnWidth = 125;
+
+/** A table; in a narrow place, one card per row. */
 export function DataList<Row>(
   props: DataListProps<Row> & {
     /** Undefined while loading. */
     rows: Row[] | undefined;
-    /** True for many short rows, which are easier to read in a scrolling table than as cards. */
+    /** True for many short rows, which are easier to read in a table than as cards. */
     asTable?: boolean;
   },
 ) {
-  const isNarrow = useIsNarrow();
-  const { rows, label } = props;
-  if (rows === undefined) {
-    return (
-      <Stack gap="xs" aria-busy="true" aria-label={label} role="status">
-        {[1, 2, 3, 4, 5, 6].map((n) => (
-          <Skeleton key={n} h={isNarrow ? 96 : 40} />
-        ))}
-      </Stack>
-    );
-  }
-  const ListedRows = isNarrow && !props.asTable ? Cards : Lines;
-  return <ListedRows {...props} rows={rows} />;
+  const { rows, label, columns, asTable = false } = props;
+  const usual = Math.max(narrowMin, Math.min(narrowMax, columns.length * columnWidth));
+  const { ref, isNarrow } = useIsNarrowBox(props.tableFrom ?? usual);
+  const ListedRows = isNarrow && !asTable ? Cards : Lines;
+  return (
+    <div ref={ref} className={classes.place}>
+      {rows ? (
+        <ListedRows {...props} rows={rows} />
+      ) : (
+        <Stack gap="xs" aria-busy="true" aria-label={label} role="status">
+          {[1, 2, 3, 4, 5, 6].map((n) => (
+            <Skeleton key={n} className={classes.waiting} />
+          ))}
+        </Stack>
+      )}
+    </div>
+  );
 }
 
 type ListedRows<Row> = DataListProps<Row> & { rows: Row[] };
@@ -52,7 +65,15 @@ type ListedRows<Row> = DataListProps<Row> & { rows: Row[] };
 function Lines<Row>({ label, columns, rows, keyOf, open }: ListedRows<Row>) {
   const { t } = useTranslation('common');
   return (
-    <Box role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto' }}>
+    // Positioned, because a hidden text that it does not hold would widen the page.
+    <Box
+      role="region"
+      aria-label={label}
+      tabIndex={0}
+      className={classes.lines}
+      pos="relative"
+      style={{ overflowX: 'auto' }}
+    >
       <Table verticalSpacing="xs" highlightOnHover>
         <Table.Thead>
           <Table.Tr>
@@ -107,7 +128,7 @@ function Cells<Row>({ columns: [title, ...rest], row }: { columns: Column<Row>[]
       <Box fw={600} mb={6} className="wrap">
         {title!.cell(row)}
       </Box>
-      <Stack gap={4}>
+      <div className={classes.values}>
         {rest.map(({ label: head, cell }) => {
           const content = cell(row);
           if (content === null || content === undefined || content === false) return null;
@@ -121,7 +142,7 @@ function Cells<Row>({ columns: [title, ...rest], row }: { columns: Column<Row>[]
             </Group>
           );
         })}
-      </Stack>
+      </div>
     </>
   );
 }
@@ -136,7 +157,7 @@ export const column = {
     figure<Row>(label, (row) => <span className="number">{count(row)}</span>),
   /** `brief` shows the date only. */
   when: <Row,>(label: string, at: (row: Row) => string, brief = false) =>
-    figure<Row>(label, (row) => <When at={at(row)} brief={brief} />),
+    figure<Row>(label, (row) => <When at={at(row)} as={brief ? 'date' : undefined} />),
   /** The buttons of each row. */
   actions: <Row,>(cell: Column<Row>['cell']) => figure<Row>(null, cell),
 };
