@@ -78,6 +78,40 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('makes a key that ends with a day chosen in the calendar, and offers no past one', async () => {
+    const account = await service.account();
+    const { page, context, faults } = await open(account, {});
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    const form = page.getByRole('dialog', { name: 'Create a key' });
+    await form.getByLabel('Name').fill('Trial');
+    await form.getByRole('combobox', { name: 'Expires' }).click();
+    await page.getByRole('option', { name: 'On a date' }).click();
+    const field = form.getByRole('button', { name: 'Last day' });
+    await field.click();
+    const calendar = page.getByRole('dialog', { name: 'Last day' });
+    // A month from now is chosen at first.
+    await calendar.getByRole('button', { name: 'Month before' }).click();
+    const days = calendar.locator('button[aria-label]');
+    assert.equal(await calendar.locator('[aria-current=date]').isEnabled(), true);
+    const shown = await days.evaluateAll((all: any[]) =>
+      all.map(({ disabled, ariaCurrent }) => [disabled, ariaCurrent]),
+    );
+    const today = shown.findIndex(([, current]) => current === 'date');
+    if (today > 2) assert.equal(shown[today - 1]![0], true, 'yesterday');
+    await calendar.locator('[aria-current=date]').click();
+    assert.deepEqual(await barriers(page), []);
+    await form.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: /Trial/ }).waitFor();
+    const rows = await keys.list(service.db, { account_id: account.account_id, limit: 100 });
+    const { expires_at } = rows.find(({ name }) => name === 'Trial')!;
+    const end = new Date();
+    end.setHours(23, 59, 59, 999);
+    assert.ok(Math.abs(expires_at!.getTime() - end.getTime()) < 86_400_000);
+    assert.equal(await page.locator('input[type=date], input[type=datetime-local]').count(), 0);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
   for (const [size, viewport] of sizes) {
     test(`makes a key that works, and revokes it at once, at ${size} width`, async () => {
       const account = await service.account();

@@ -1,17 +1,10 @@
-import {
-  Button,
-  Group,
-  MultiSelect,
-  NumberInput,
-  Select,
-  SimpleGrid,
-  Stack,
-  TextInput,
-} from '@mantine/core';
+import { Button, Group, MultiSelect, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { PlainButton } from '../../components/styles.ts';
 import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
+import { DateField } from '../../components/date/DateField.tsx';
+import { dateOf, dayOfDate, addToDay } from '../../components/date/days.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { useFields } from '../../components/Form.tsx';
@@ -24,6 +17,7 @@ import { KeyScope, ManagerWarning, type Scope } from './KeyScope.tsx';
 import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
 import { lines } from './keys-texts.ts';
 import { useTranslation } from '../../i18n.ts';
+import { NumberInput } from '../../components/NumberInput.tsx';
 
 interface Props {
   /** The key to change; null to create one. */
@@ -80,7 +74,7 @@ function typedOf(key: Key | null, set: KeyCeilings): KeyFormValues {
     scope: key?.scope ?? 'spend',
     limit: limit === null ? '' : formatUsd(limit).replaceAll(',', ''),
     end: key?.expires_at ? 'keep' : 'never',
-    date: '',
+    date: addToDay(dayOfDate(new Date()), { months: 1 }),
     models: key?.models ?? [],
     rpm: (key ? key.rpm : set.rpm_ceiling) ?? '',
     open_jobs: (key ? key.open_jobs : set.open_jobs_ceiling) ?? '',
@@ -104,6 +98,7 @@ function Fields(props: Props) {
   const isManager = typed.scope === 'keys';
   const ceiling = (changed ?? ceilings).monthly_ceiling_usd_micro;
   const labels = {
+    ...Object.fromEntries(lineNames.map((name) => [name, t(name)])),
     monthly_limit_usd_micro: t('limit'),
     expires_at: t('end'),
     rpm: t('rpm'),
@@ -190,11 +185,10 @@ function End({ fields: { values, field }, changed }: PartProps) {
         {...field('end')}
       />
       {values.end === 'date' && (
-        <TextInput
-          type="date"
+        <DateField
           label={t('end_last_day')}
           required
-          min={localDay(new Date())}
+          min={dayOfDate(new Date())}
           max="2199-12-31"
           {...field('date')}
         />
@@ -291,12 +285,8 @@ function linesOf({ lines }: KeyFormValues): Partial<KeyFields> {
 function endOf({ end, date }: KeyFormValues): string | null {
   if (end === 'never') return null;
   if (end !== 'date') return new Date(Date.now() + Number(end) * dayMs).toISOString();
-  const [year, month, day] = date.split('-').map(Number);
   // The end of that day in the user's time zone.
-  return new Date(year!, month! - 1, day!, 23, 59, 59, 999).toISOString();
-}
-
-function localDay(at: Date): string {
-  const two = (n: number) => String(n).padStart(2, '0');
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const last = dateOf(date);
+  last.setHours(23, 59, 59, 999);
+  return last.toISOString();
 }

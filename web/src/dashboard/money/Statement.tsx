@@ -10,13 +10,13 @@ import {
   Skeleton,
   Stack,
   Text,
-  TextInput,
 } from '@mantine/core';
 import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { useState, type ComponentProps, type ReactNode } from 'react';
 import { useTranslation } from '../../i18n.ts';
+import { DateField } from '../../components/date/DateField.tsx';
 import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import type { Movement } from '../../api-types.ts';
 import { Empty } from '../../components/list/Empty.tsx';
@@ -24,7 +24,7 @@ import { Usd, When } from '../../components/text.tsx';
 import { formatUsd } from '../../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { Paid } from './Paid.tsx';
-import { dayOf, kinds, statementSearch, type StatementSearch } from './money-search.ts';
+import { kinds, statementSearch, type StatementSearch } from './money-search.ts';
 import { StatementLines } from './StatementLines.tsx';
 import { periodsAt, useExportPath, useStatement, useTotals } from './statement-data.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
@@ -133,9 +133,8 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
     if (name === null || name === 'own') return;
     choose({ ...(search.view && { view: search.view }), ...(kind && { kind }), ...periods[name] });
   };
-  const chooseDay = (side: 'from' | 'to', text: string) => {
+  const chooseDay = (side: 'from' | 'to', day: string) => {
     const { [side]: _before, ...rest } = search;
-    const day = dayOf(text);
     choose({ ...rest, ...(day && { [side]: day }) });
   };
   return (
@@ -154,13 +153,12 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
         />
         {isOwn &&
           (['from', 'to'] as const).map((side) => (
-            <TextInput
+            <DateField
               key={side}
-              type="date"
               label={t(side)}
               value={search[side] ?? ''}
-              onChange={(event) => chooseDay(side, event.currentTarget.value)}
-              w={{ base: 'calc(50% - 6px)', xs: 160 }}
+              onChange={(day) => chooseDay(side, day)}
+              w={{ base: 'calc(50% - 6px)', xs: 180 }}
             />
           ))}
         <Menu position="bottom-end" width={300}>

@@ -1,6 +1,8 @@
 import { Checkbox, Select, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useTranslation } from '../../i18n.ts';
+import { DateField } from '../../components/date/DateField.tsx';
+import { dayOfDate } from '../../components/date/days.ts';
 import { useFields } from '../../components/Form.tsx';
 import { Note } from '../../components/styles.ts';
 import { useMoment } from '../../components/text.tsx';
@@ -80,10 +82,10 @@ export function Booking(props: {
         />
       )}
       {isCredit && source === 'bonus' && (
-        <TextInput
-          type="date"
+        <DateField
           label={t('expires')}
           description={t('expires_hint')}
+          min={dayOfDate(new Date())}
           {...field('lastDay')}
         />
       )}

@@ -1,5 +1,6 @@
-import { Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useTranslation } from '../../i18n.ts';
+import { DateField } from '../../components/date/DateField.tsx';
 import { useFields } from '../../components/Form.tsx';
 import type { UnknownOutcome, UnknownOutcomes } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -24,7 +25,8 @@ export function ResolveDialog({ of, onClose }: ResolveProps) {
     note: '',
     // Outcomes are selected by the time of their end. All ended after the oldest request was
     // created, so that time selects all.
-    since: many?.oldest_at.slice(0, 16) ?? '',
+    day: many?.oldest_at.slice(0, 10) ?? '',
+    time: many?.oldest_at.slice(11, 16) ?? '',
   });
   const { outcome, cost, note } = values;
   const start = new Date(`${values.since}Z`);
@@ -59,13 +61,17 @@ export function ResolveDialog({ of, onClose }: ResolveProps) {
       </Text>
       <Text size="sm">{t(many ? 'resolve_many_text' : 'resolve_text')}</Text>
       {many && (
-        <TextInput
-          label={t('ended_since')}
-          type="datetime-local"
-          required
-          error={isNoTime ? t('bad_time') : null}
-          {...field('since')}
-        />
+        <Group gap="sm" grow align="flex-start">
+          <DateField label={t('ended_since')} required {...field('day')} />
+          <TextInput
+            label={t('since_time')}
+            placeholder="00:00"
+            required
+            autoComplete="off"
+            error={isNoTime ? t('bad_time') : null}
+            {...field('time')}
+          />
+        </Group>
       )}
       <Radio.Group {...field('outcome')} aria-label={t('resolve_title')}>
         <Stack gap="xs">

@@ -58,7 +58,8 @@ addTexts('operator_unknown', {
     'Всем неизвестным исходам этого апстрима с указанного времени запишется один и тот же результат, один раз. То, что заплатили клиенты, не изменится.',
   ],
   ended_since: ['Since (UTC)', 'Начиная с (UTC)'],
-  bad_time: ['Enter a date and a time', 'Дата и время'],
+  since_time: ['Time (UTC)', 'Время (UTC)'],
+  bad_time: ['Enter a time such as 14:05', 'Время, например 14:05'],
   cost_each_label: ['Your cost for each outcome, in USD', 'Сколько каждый взял с вас, в USD'],
   noted_many: [
     ['{{count}} outcome resolved.', '{{count}} outcomes resolved.'],
