@@ -1,12 +1,9 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { PlainButton } from './styles.ts';
-import { Modal } from './Dialog.tsx';
-import { showFailure } from './Failure.tsx';
 import { useTranslation } from '../i18n.ts';
+import { FormModal } from './FormModal.tsx';
 
-/** Asks before an action that cannot be undone. */
+/** Asks before an action that cannot be undone; the other button has the focus first. */
 export function Confirm(props: {
   opened: boolean;
   title: string;
@@ -19,24 +16,19 @@ export function Confirm(props: {
   onClose: () => void;
 }) {
   const { t } = useTranslation('common');
-  const confirm = useMutation({
-    mutationFn: props.onConfirm,
-    onSuccess: props.onClose,
-    onError: showFailure,
-  });
+  if (!props.opened) return null;
   return (
-    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
-      <Stack>
-        <Text size="sm">{props.children}</Text>
-        <Group justify="flex-end">
-          <PlainButton onClick={props.onClose} data-autofocus>
-            {props.keep ?? t('cancel')}
-          </PlainButton>
-          <Button color="red" loading={confirm.isPending} onClick={() => confirm.mutate()}>
-            {props.action}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <FormModal
+      onClose={props.onClose}
+      title={props.title}
+      submit={props.action}
+      keep={props.keep ?? t('cancel')}
+      danger
+      onSubmit={props.onConfirm}
+    >
+      <Text size="sm" component="div">
+        {props.children}
+      </Text>
+    </FormModal>
   );
 }

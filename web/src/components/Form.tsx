@@ -37,6 +37,43 @@ export function useFields<Values extends object>(initial: Values | (() => Values
   };
 }
 
+/**
+ * A value that is edited while somebody else may change it. It follows theirs until it is touched;
+ * then it stays, and `isOther` says that theirs has become another one.
+ */
+export function useDraft<Value>(theirs: Value) {
+  const [began, setBegan] = useState(theirs);
+  const [value, setValue] = useState(theirs);
+  const isChanged = !isSame(theirs, began);
+  const isTouched = !isSame(value, began);
+  const take = () => {
+    setBegan(theirs);
+    setValue(theirs);
+  };
+  if (isChanged && (!isTouched || isSame(value, theirs))) take();
+  return { value, set: setValue, take, isOther: isChanged && isTouched };
+}
+
+/** Says that somebody else has changed what is edited here; nothing that was typed is lost. */
+export function ForeignChange({ now, take }: { now: string; take: () => void }) {
+  const { t } = useTranslation('common');
+  return (
+    <Alert color="yellow" role="alert">
+      <Group gap="sm" justify="space-between">
+        <span className="wrap">{t('changed_meanwhile', { now })}</span>
+        <PlainButton size="xs" onClick={take}>
+          {t('take_theirs')}
+        </PlainButton>
+      </Group>
+    </Alert>
+  );
+}
+
+/** Whether both are written the same. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 function valueOf<Value>(given: Value | InputEvent): Value | string {
   const isEvent = typeof given === 'object' && given !== null && 'currentTarget' in given;
   return isEvent ? given.currentTarget.value : given;
@@ -65,6 +102,12 @@ export function Form(props: {
   /** Makes the button as wide as the form. */
   wide?: boolean;
   onCancel?: () => void;
+  /** Its buttons stand at the right, as in every dialog; on a page at the left. */
+  inDialog?: boolean;
+  /** Label of the other button, which then has the focus first; left out: Cancel. */
+  keep?: string | undefined;
+  /** A further button, left of the submit button. */
+  aside?: ReactNode;
   inWords?: (error: unknown) => string;
   /** How the error is shown; left out: in words, without a title. */
   problem?: (error: Error) => ReactNode;
@@ -72,6 +115,7 @@ export function Form(props: {
   children: ReactNode;
 }) {
   const { action, disabled = false, danger = false, wide, onCancel, inWords = messageOf } = props;
+  const { inDialog = false, keep } = props;
   const { problem = (error) => <Problem text={inWords(error)} /> } = props;
   const { t } = useTranslation('common');
   const { submit, isPending, error } = useSubmit(props.onSubmit);
@@ -93,9 +137,15 @@ export function Form(props: {
         {wide ? (
           button
         ) : (
-          <Group justify="flex-end" gap="sm">
-            {onCancel && <PlainButton onClick={onCancel}>{t('cancel')}</PlainButton>}
-            {button}
+          <Group gap="sm" {...(inDialog && { justify: 'flex-end' })}>
+            {!inDialog && button}
+            {onCancel && (
+              <PlainButton onClick={onCancel} data-autofocus={keep !== undefined || undefined}>
+                {keep ?? t('cancel')}
+              </PlainButton>
+            )}
+            {props.aside}
+            {inDialog && button}
           </Group>
         )}
       </Stack>

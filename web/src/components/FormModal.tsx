@@ -10,6 +10,8 @@ export function FormModal<Made>(props: {
   /** Label of the submit button. */
   submit: string;
   danger?: boolean;
+  /** Label of the other button, which then has the focus first; left out: Cancel. */
+  keep?: string;
   disabled?: boolean;
   onSubmit: () => Promise<Made>;
   /** Shown in place of the dialog after the action; left out: nothing. */
@@ -31,6 +33,7 @@ export function FormModal<Made>(props: {
         onSubmit={send}
         action={submit}
         onCancel={onClose}
+        inDialog
         problem={(error) => <Failure error={error} />}
       />
     </Modal>

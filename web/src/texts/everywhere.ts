@@ -137,6 +137,11 @@ export const commonTexts = {
     money: ['Money', 'Деньги'],
     access: ['Access', 'Доступ'],
   },
+  changed_meanwhile: [
+    'Somebody has changed this meanwhile. Now it is: {{now}}. Saving replaces that.',
+    'Пока вы правили, это изменил кто-то ещё. Сейчас: {{now}}. Ваше сохранение заменит это.',
+  ],
+  take_theirs: ['Take theirs', 'Взять новое'],
   nav: {
     overview: ['Overview', 'Обзор'],
     keys: ['Keys', 'Ключи'],

@@ -158,6 +158,7 @@ function PasswordStep(props: {
       onSubmit={() => props.work(values.password)}
       disabled={values.password === ''}
       inWords={useAuthFailure()}
+      inDialog
     >
       {props.note && <Text size="sm">{props.note}</Text>}
       <Password label={t('current_password')} data-autofocus {...field('password')} />
@@ -174,6 +175,7 @@ function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => Promi
       action={t('confirm')}
       disabled={code.length !== 6}
       inWords={useAuthFailure()}
+      inDialog
       onSubmit={async () => {
         await authCall('/two-factor/verify-totp', { code });
         await onConfirmed();

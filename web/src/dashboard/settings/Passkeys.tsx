@@ -135,6 +135,7 @@ function NameForm({ passkey, onDone }: { passkey: Passkey | 'new'; onDone: () =>
       onSubmit={submit}
       action={t(passkey === 'new' ? 'next' : 'common:save')}
       inWords={useAuthFailure()}
+      inDialog
     >
       <TextInput
         label={t('passkey_name')}

@@ -1,11 +1,11 @@
-import { Button, Group, Skeleton, Stack } from '@mantine/core';
-import { useFields, useSubmit } from '../../components/Form.tsx';
 import './settings-texts.ts';
+import { Skeleton, Stack } from '@mantine/core';
+import { Form, useFields } from '../../components/Form.tsx';
 import { notice } from '../../components/frame/notice.ts';
 import { IconUser } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api.ts';
-import { Failure, showFailure } from '../../components/Failure.tsx';
+import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import type { Me } from '../../api-types.ts';
 import { meQuery, useMe } from '../../session.tsx';
@@ -51,25 +51,16 @@ function Profile({ me }: { me: Me }) {
   const queries = useQueryClient();
   const { values, field } = useFields({ name: me.name });
   const isSame = ['', me.name].includes(values.name.trim());
-  const save = useSubmit(
-    async () => {
-      await api('PATCH /api/me', { body: values });
-      await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-    },
-    { onSuccess: () => notice({ message: t('name_saved') }), onError: showFailure },
-  );
+  const save = async () => {
+    await api('PATCH /api/me', { body: values });
+    await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+    notice({ message: t('name_saved') });
+  };
   return (
     <SettingsCard icon={<IconUser size={20} />} title={t('profile')} text={t('profile_text')}>
-      <form onSubmit={save.submit}>
-        <Stack gap="sm">
-          <NameInput label={t('name')} autoComplete="name" {...field('name')} />
-          <Group justify="flex-end">
-            <Button type="submit" loading={save.isPending} disabled={isSame}>
-              {t('common:save')}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <Form onSubmit={save} action={t('common:save')} disabled={isSame} gap="sm">
+        <NameInput label={t('name')} autoComplete="name" {...field('name')} />
+      </Form>
     </SettingsCard>
   );
 }

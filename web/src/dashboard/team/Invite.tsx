@@ -34,7 +34,7 @@ function InviteForm({ onClose }: { onClose: () => void }) {
   };
   if (made !== null) return <Link made={made} onDone={onClose} />;
   return (
-    <Form onSubmit={submit} action={t('invite')} onCancel={onClose}>
+    <Form onSubmit={submit} action={t('invite')} onCancel={onClose} inDialog>
       <EmailInput label={t('email')} data-autofocus {...field('email')} />
       <Radio.Group label={t('role')} {...field('role')}>
         <Stack gap="xs" mt={6}>
