@@ -1,7 +1,7 @@
 import { Anchor, Box, Button, Group } from '@mantine/core';
 import { IconDownload, IconExternalLink, IconPhotoOff } from '@tabler/icons-react';
-import type { CSSProperties, MouseEvent, ReactNode } from 'react';
-import { download } from './download.ts';
+import type { CSSProperties, ReactNode } from 'react';
+import { DownloadButton } from './DownloadButton.tsx';
 import { Dimmed } from './styles.ts';
 import type { RequestOutput } from '../api-types.ts';
 import { Empty } from './list/Empty.tsx';
@@ -35,19 +35,12 @@ export function Media({ medium, alt, gone }: { medium: RequestOutput; alt: strin
             >
               {t('open')}
             </Button>
-            <Button
-              component="a"
-              href={url}
-              download={file_name}
-              onClick={(event: MouseEvent<HTMLAnchorElement>) =>
-                download(event, { url, file_name })
-              }
+            <DownloadButton
+              file={{ url, file_name }}
               size="compact-sm"
               variant="light"
               leftSection={<IconDownload size={15} />}
-            >
-              {t('download')}
-            </Button>
+            />
           </Group>
         )}
       </Group>

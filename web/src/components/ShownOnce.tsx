@@ -2,7 +2,6 @@ import { Alert, Code, Group, Stack, Text } from '@mantine/core';
 import { IconEyeOff } from '@tabler/icons-react';
 import { Copy } from './Copy.tsx';
 
-/** A secret that is shown once. */
 export function ShownOnce(props: { title: string; text: string; secret: string; what: string }) {
   return (
     <Alert icon={<IconEyeOff />} title={props.title} color="yellow">

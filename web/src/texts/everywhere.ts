@@ -44,6 +44,7 @@ export const commonTexts = {
   retry: ['Try again', 'Повторить'],
   loading: ['Loading', 'Загрузка'],
   menu: ['Menu', 'Меню'],
+  way_back: ['Way back', 'Путь назад'],
   main_pages: ['Main pages', 'Главные страницы'],
   skip: ['Skip to the content', 'К содержанию'],
   available: ['Available', 'Доступно'],

@@ -1,10 +1,10 @@
-import { Anchor, Group } from '@mantine/core';
-import { IconArrowLeft } from '@tabler/icons-react';
+import { Anchor } from '@mantine/core';
 import { QueryLink } from '../../address.ts';
 import type { ReactNode } from 'react';
+import { Dimmed } from '../styles.ts';
 import { useTranslation } from '../../i18n.ts';
 
-/** A link to the list that this page belongs to. */
+/** The way back, above the heading: a link to the list that this page belongs to. */
 export function BackLink(props: {
   to: string;
   search?: Record<string, string>;
@@ -12,19 +12,18 @@ export function BackLink(props: {
 }) {
   const { t } = useTranslation('common');
   return (
-    <Anchor
-      component={QueryLink}
-      to={props.to}
-      search={props.search ?? {}}
-      size="sm"
-      c="dimmed"
-      underline="hover"
-      className="no-print"
-    >
-      <Group gap={4} mb="xs" component="span" display="inline-flex">
-        <IconArrowLeft size={15} />
+    <Dimmed component="nav" aria-label={t('way_back')} mb={4} className="no-print">
+      <Anchor
+        component={QueryLink}
+        to={props.to}
+        search={props.search ?? {}}
+        inherit
+        c="dimmed"
+        underline="hover"
+      >
         {props.children}
-      </Group>
-    </Anchor>
+      </Anchor>
+      <span aria-hidden> /</span>
+    </Dimmed>
   );
 }

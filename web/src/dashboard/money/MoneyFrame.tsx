@@ -1,11 +1,12 @@
-import { Button, Group, Skeleton, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
 import './money-texts.ts';
+import { Box, Skeleton, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Note } from '../../components/styles.ts';
+import { LinkTabs } from '../../components/frame/LinkTabs.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Usd } from '../../components/text.tsx';
 import { useAccountQuery } from '../../queries.ts';
+import { keysOf } from '../../records.ts';
 import { useTranslation } from '../../i18n.ts';
 
 const parts = {
@@ -24,30 +25,19 @@ export function MoneyFrame({ part, children }: { part: keyof typeof parts; child
     <>
       <PageTitle title={title}>
         {(['available', 'reserved'] as const).map((name) => (
-          <div key={name}>
+          <Box key={name} miw={90}>
             <Note>{t(`common:${name}`)}</Note>
             <Text component="div" fw={600} fz="lg">
-              {data ? <Usd micro={data[`${name}_usd_micro`]} /> : <Skeleton h={26} w={90} />}
+              {data ? <Usd micro={data[`${name}_usd_micro`]} /> : <Skeleton h="1lh" />}
             </Text>
-          </div>
+          </Box>
         ))}
       </PageTitle>
-      <Group component="nav" aria-label={t('parts')} gap={4} mb="lg">
-        {Object.entries(parts).map(([name, to]) => (
-          <Button
-            key={name}
-            component={Link}
-            to={to}
-            size="sm"
-            px={{ base: 10, xs: 18 }}
-            variant={name === part ? 'light' : 'subtle'}
-            color={name === part ? 'fare' : 'gray'}
-            aria-current={name === part ? 'page' : undefined}
-          >
-            {t(`tabs.${name}`)}
-          </Button>
-        ))}
-      </Group>
+      <LinkTabs
+        label={t('parts')}
+        active={parts[part]}
+        pages={keysOf(parts).map((name) => ({ to: parts[name], name: t(`tabs.${name}`) }))}
+      />
       {children}
     </>
   );
