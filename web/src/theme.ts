@@ -15,12 +15,14 @@ const teal: MantineColorsTuple = [
   '#074a45',
 ];
 
-/** Labels close buttons for screen readers, in the current language. */
-const closeButtonProps = {
+/** Labels buttons without a text for screen readers, in the current language. */
+const labelled = (name: 'close' | 'show_password') => ({
   get 'aria-label'() {
     return translate(`common:${name}`);
   },
-};
+});
+const closeButtonProps = labelled('close');
+const visibilityToggleButtonProps = labelled('show_password');
 
 export const theme = createTheme({
   primaryColor: 'fare',
@@ -57,11 +59,14 @@ export const theme = createTheme({
     Badge: { defaultProps: { tt: 'none' } },
     Anchor: { defaultProps: { underline: 'always' } },
     Drawer: { defaultProps: { closeButtonProps } },
+    // The first item gets the focus, as in every menu; the placeholder may not stand in one.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: { defaultProps: { closeButtonProps, radius: 'lg' } },
     Card: { defaultProps: { radius: 'lg' } },
     // A page has one banner landmark, so the head of a dialog must not be one.
     ModalHeader: { defaultProps: { component: 'div' } },
     DrawerHeader: { defaultProps: { component: 'div' } },
     Notification: { defaultProps: { closeButtonProps } },
+    PasswordInput: { defaultProps: { visibilityToggleButtonProps } },
   },
 });

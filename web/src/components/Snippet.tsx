@@ -1,4 +1,4 @@
-import { Box, Code, Tabs } from '@mantine/core';
+import { Box, Code, Group, Tabs } from '@mantine/core';
 import { Copy } from './Copy.tsx';
 
 interface Props {
@@ -41,27 +41,29 @@ export function Snippet({ code, what, language, onLanguage }: Props) {
 
 function Block({ text, what }: { text: string; what: string }) {
   return (
-    <Box pos="relative">
+    <Group
+      gap={4}
+      wrap="nowrap"
+      align="flex-start"
+      pr={6}
+      bg="var(--n3)"
+      style={{ borderRadius: 'var(--mantine-radius-sm)' }}
+    >
       <Code
         block
         tabIndex={0}
         role="region"
         aria-label={what}
-        pr={48}
+        flex={1}
+        bg="none"
         fz={13}
         style={{ overflowX: 'auto' }}
       >
         {text}
       </Code>
-      <Box
-        pos="absolute"
-        top={6}
-        right={6}
-        bg="var(--mantine-color-body)"
-        style={{ borderRadius: 8 }}
-      >
+      <Box pt={6}>
         <Copy text={text} what={what} />
       </Box>
-    </Box>
+    </Group>
   );
 }

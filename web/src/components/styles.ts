@@ -20,9 +20,9 @@ export const CardFoot = Stack.withProps({
   pt: 'md',
   style: { borderTop: '1px solid var(--mantine-color-default-border)' },
 });
-/** A state, with a dot of its colour. */
-export const Dot = Badge.withProps({ variant: 'dot', fw: 500 });
-/** A property, outlined. */
+/** A state, with a dot of its colour; never cut short. */
+export const Dot = Badge.withProps({ variant: 'dot', fw: 500, miw: 'max-content' });
+/** A property, outlined: for a few fixed words, as it cuts longer text. */
 export const Tag = Badge.withProps({
   variant: 'outline',
   color: 'gray',

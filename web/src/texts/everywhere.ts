@@ -37,6 +37,7 @@ export const commonTexts = {
   cancel: ['Cancel', 'Отмена'],
   actions: ['Actions', 'Действия'],
   close: ['Close', 'Закрыть'],
+  show_password: ['Show or hide the password', 'Показать или скрыть пароль'],
   save: ['Save', 'Сохранить'],
   more: ['Show more', 'Показать ещё'],
   newer: ['Newer', 'Новее'],
@@ -125,6 +126,7 @@ export const commonTexts = {
   remove: ['Remove', 'Удалить'],
   rename: ['Rename', 'Переименовать'],
   done: ['Done', 'Готово'],
+  floating: ['Opened menus', 'Открытые меню'],
   role: {
     owner: ['Owner', 'Владелец'],
     developer: ['Developer', 'Разработчик'],
