@@ -88,6 +88,8 @@ export interface Calls {
       model_id?: string;
       /** Only requests made with this key. */
       key_id?: string;
+      /** Only requests of this person, who was signed in. */
+      person_id?: string;
       /** Only requests created at this moment or later: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
       from?: string;
       /** Only requests created before this moment: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
@@ -102,12 +104,43 @@ export interface Calls {
     };
     reply: RequestPage;
   };
-  'GET /api/accounts/:account_id/requests/choices': { reply: { keys: Array<KeyName> } };
+  'GET /api/accounts/:account_id/requests/choices': {
+    reply: {
+      keys: Array<KeyName>;
+      /** The people of the account. */
+      people: Array<PersonName>;
+    };
+  };
   'GET /api/accounts/:account_id/requests/:request_id': { reply: RequestDetail };
-  'GET /api/accounts/:account_id/requests/:request_id/thumbnail': {
-    query: { index?: string; size?: 'square' | 'card' };
+  'GET /api/accounts/:account_id/library': {
+    query: {
+      /** Words that the prompt has, in any order. */
+      q?: string;
+      kind?: 'image' | 'video';
+      /** Only of this model. */
+      model_id?: string;
+      /** Created at this time or later. */
+      from?: string;
+      /** Created before this time. */
+      to?: string;
+      /** True: only favorites. */
+      favorites?: boolean;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: LibraryPage;
+  };
+  'GET /api/accounts/:account_id/library/zip': {
+    query: {
+      /** At most 100 ids of requests, with commas between. */
+      ids: string;
+    };
     reply: unknown;
   };
+  'PUT /api/accounts/:account_id/requests/:request_id/favorite': { reply: { favorite: boolean } };
+  'DELETE /api/accounts/:account_id/requests/:request_id/favorite': { reply: { favorite: boolean } };
   'GET /api/accounts/:account_id/keys': {
     query: {
       state?: 'active' | 'all';
@@ -216,6 +249,8 @@ export interface Calls {
     reply: {
       /** How to pay, in the operator's words. */
       text: string | null;
+      /** Whether a chain is set up. */
+      takes_usdt: boolean;
       account_id: string;
       email: string;
     };
@@ -240,6 +275,12 @@ export interface Calls {
       low_balance_usd_micro?: string | null;
       emails: boolean;
       webhook_url?: string | null;
+      /** A key has used 80 % of its monthly limit, or all of it. */
+      key_limits?: boolean;
+      /** The newest 5 webhooks all failed within an hour. */
+      failing_webhooks?: boolean;
+      /** At least 10 jobs ended within an hour, and more than half failed. */
+      failing_jobs?: boolean;
     };
     reply: AlertSettings;
   };
@@ -288,6 +329,8 @@ export interface Calls {
       model_id?: string;
       /** Only requests made with this key. */
       key_id?: string;
+      /** Only requests of this person, who was signed in. */
+      person_id?: string;
       /** Only requests created at this moment or later: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
       from?: string;
       /** Only requests created before this moment: an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, `2026-01-31T00:00:00Z`. */
@@ -327,9 +370,10 @@ export interface Calls {
     };
     reply: Cancelled;
   };
+  'DELETE /api/accounts/:account_id/v1/requests/:request_id/output': { reply: DeletedOutput };
   'GET /api/accounts/:account_id/v1/usage': {
     query: {
-      /** One or more of `day`, `model`, `key` and `metadata.NAME`, with commas between; at most 2 names, none with a comma. */
+      /** One or more of `day`, `model`, `key`, `person` and `metadata.NAME`, with commas between; at most 2 names, none with a comma. */
       by: string;
       /** Only requests of this model. */
       model_id?: string;
@@ -346,11 +390,39 @@ export interface Calls {
     };
     reply: { data: Array<UsageLine>; next_cursor: string | null };
   };
+  'GET /api/accounts/:account_id/v1/refusals': {
+    query: {
+      /** Only calls at this moment or later. */
+      from?: string;
+      /** Only calls before this moment. */
+      to?: string;
+      /** Only with this code. */
+      code?: 'bad_request' | 'unknown_model' | 'unpriceable' | 'invalid_input' | 'bad_webhook_url' | 'bad_messages' | 'context_length_exceeded' | 'use_chat_completions' | 'unauthorized' | 'insufficient_balance' | 'key_limit_reached' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'request_not_ready' | 'not_cancellable' | 'expired' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limited';
+      /** Only calls of this model. */
+      model_id?: string;
+      /** Only calls with this key. */
+      key_id?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<Refusal>; next_cursor: string | null };
+  };
   'POST /api/accounts/:account_id/v1/files': { reply: UploadedFile };
   'GET /api/accounts/:account_id/studio/allowance': { reply: Allowance };
-  'GET /api/accounts/:account_id/studio/models': { reply: { data: Array<Model> } };
+  'GET /api/accounts/:account_id/studio/models': {
+    reply: {
+      data: Array<Model>;
+      /** Paths of pictures that show what models make, by model id. */
+      samples: Record<string, string>;
+    };
+  };
   'POST /api/accounts/:account_id/studio/chat-price': { body: ChatRequest; reply: ChatPrice };
-  'GET /api/operator/overview': { query: { days?: '7' | '30' | '90' }; reply: Revenue };
+  'GET /api/operator/overview': {
+    query: { days?: '1' | '7' | '30' | '90' };
+    reply: Revenue;
+  };
   'GET /api/operator/attention': { reply: { data: Array<AttentionLine> } };
   'POST /api/operator/audit': { reply: { proved: boolean; books: AuditResult | null } };
   'GET /api/operator/accounts': {
@@ -452,6 +524,7 @@ export interface Calls {
   };
   'PATCH /api/operator/keys/:key_id': {
     body: {
+      name?: string;
       /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
       monthly_limit_usd_micro?: string | null;
       /** When it stops working. Null: never. */
@@ -470,16 +543,51 @@ export interface Calls {
     body: {
       /** An e-mail address. */
       email: string;
-      role: Role;
+      role?: Role;
+      /** `owner`: all rights; `support`: no money and no prices; `read_only`. */
+      operator_role?: OperatorRole;
     };
     reply: MadeInvitation;
   };
+  'GET /api/operator/accounts/:account_id/people': { reply: { data: Array<AccountPerson> } };
+  'PATCH /api/operator/people/:person_id': {
+    body: {
+      name?: string;
+      /** An e-mail address. */
+      email?: string;
+      /** The account in which the role changes. */
+      account_id?: string;
+      /** Their role in `account_id`. */
+      role?: 'owner' | 'developer' | 'billing' | 'read_only';
+      /** `owner`: all rights; `support`: no money and no prices; `read_only`. */
+      operator_role?: OperatorRole;
+    };
+    reply: { person_id: string; name: string; email: string };
+  };
+  'DELETE /api/operator/people/:person_id': {
+    query: {
+      /** Removes them also if accounts then have no people at all. */
+      leaves_accounts?: 'true';
+    };
+    reply: { person_id: string };
+  };
+  'POST /api/operator/people/:person_id/sign-out': {
+    reply: {
+      /** Browsers that were signed in. */
+      ended: number;
+    };
+  };
+  'POST /api/operator/people/:person_id/reset-two-factors': { reply: { two_factor_enabled: boolean } };
   'GET /api/operator/requests': {
     query: {
       /** Only of this account. */
       account_id?: string;
       /** Only in this state. */
       status?: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+      /** Only failed with this code. */
+      error_code?: 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
+      /** The kind of output. */
+      kind?: Kind;
       /** Only of this model. */
       model_id?: string;
       /** Only of this key. */
@@ -499,8 +607,54 @@ export interface Calls {
     };
     reply: { data: Array<AnyRequest>; next_cursor: string | null };
   };
+  'GET /api/operator/requests/export': {
+    query: {
+      /** Only of this account. */
+      account_id?: string;
+      /** Only in this state. */
+      status?: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+      /** Only failed with this code. */
+      error_code?: 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
+      /** The kind of output. */
+      kind?: Kind;
+      /** Only of this model. */
+      model_id?: string;
+      /** Only of this key. */
+      key_id?: string;
+      /** Only at this upstream. */
+      upstream?: string;
+      /** Only requests of the call with this number: `call_id`, that of a repeat, or `caller_id`. */
+      call_id?: string;
+      /** Submitted at this time or later. */
+      from?: string;
+      /** Submitted before this time. */
+      to?: string;
+    };
+    reply: unknown;
+  };
   'GET /api/operator/requests/:request_id': { reply: OperatorRequest };
   'GET /api/operator/requests/:request_id/input': { reply: { input: Record<string, unknown> | null } };
+  'GET /api/operator/refusals': {
+    query: {
+      /** Only of this account. */
+      account_id?: string;
+      /** Only with this key. */
+      key_id?: string;
+      /** Only calls at this moment or later. */
+      from?: string;
+      /** Only calls before this moment. */
+      to?: string;
+      /** Only with this code. */
+      code?: 'bad_request' | 'unknown_model' | 'unpriceable' | 'invalid_input' | 'bad_webhook_url' | 'bad_messages' | 'context_length_exceeded' | 'use_chat_completions' | 'unauthorized' | 'insufficient_balance' | 'key_limit_reached' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'request_not_ready' | 'not_cancellable' | 'expired' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limited';
+      /** Only calls of this model. */
+      model_id?: string;
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: { data: Array<AccountRefusal>; next_cursor: string | null };
+  };
   'POST /api/operator/requests/:request_id/refunds': {
     body: {
       /** If left out: all that is left of the charge. */
@@ -630,7 +784,7 @@ export interface Calls {
   'GET /api/operator/events': {
     query: {
       /** Only of this type. */
-      type?: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'disk.low' | 'outcome.unknown';
+      type?: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'books.sealed' | 'disk.low' | 'outcome.unknown';
       /** Entries of a page. */
       limit?: number;
       /** The `next_cursor` of the page before. */
@@ -692,17 +846,71 @@ export interface Calls {
   'PATCH /api/operator/models/*': {
     body: {
       /** `stopped`: none of its requests start. */
-      status: 'live' | 'stopped';
+      status?: 'live' | 'stopped';
+      /** Why it is stopped, for customers. */
+      status_note?: string | null;
+      /** US dollars of a unit. If it depends on the resolution: by resolution, with `usd` for the others. For text: `input`, `output`, and if they differ `cached_input` and `cache_write`, of 1M tokens. `unit` may stand beside them. */
+      price?: string | Record<string, number | string> | number | null;
+      /** The routes of the row in the order in which they are tried; others are not used. Null: as in the file. */
+      upstreams?: Array<{
+        /** The name of the upstream. */
+        name: string;
+        /** If only one of several routes there is meant. */
+        model?: string;
+        /** Per cent of new requests that try it first; all add up to 100. Null: the order decides. */
+        share?: number | null;
+      }> | null;
+      /** For the operator's log. */
+      reason?: string | null;
+    };
+    reply: ModelSale;
+  };
+  'DELETE /api/operator/models/:model_id/override': {
+    query: {
+      /** For the operator's log. */
+      reason?: string | null;
+    };
+    reply: ModelSale;
+  };
+  'GET /api/operator/models/:model_id/history': {
+    query: {
+      /** Entries of a page. */
+      limit?: number;
+      /** The `next_cursor` of the page before. */
+      cursor?: string;
+    };
+    reply: {
+      data: Array<ModelHistoryEntry>;
+      next_cursor: string | null;
+    };
+  };
+  'GET /api/operator/upstreams': { reply: { counted_max: number; data: Array<Upstream> } };
+  'GET /api/operator/upstreams/:upstream': { reply: UpstreamDetail };
+  'PATCH /api/operator/upstreams/:upstream': {
+    body: {
+      state: 'on' | 'draining' | 'off';
       /** For the operator's log. */
       reason?: string | null;
     };
     reply: {
-      model_id: string;
-      /** `stopped`: none of its requests start. */
-      status: 'live' | 'stopped';
+      name: string;
+      state: 'on' | 'draining' | 'off';
+      open: { waiting: number; running: number };
     };
   };
-  'GET /api/operator/upstreams': { reply: { counted_max: number; data: Array<Upstream> } };
+  'PUT /api/operator/upstreams/:upstream/key': {
+    body: {
+      /** The key, or several with spaces between them. It is never shown again. */
+      key: string | null;
+      /** For the operator's log. */
+      reason?: string | null;
+    };
+    reply: {
+      name: string;
+      /** A key that an operator has set. It is used in place of the variable. */
+      stored_key: StoredKey | null;
+    };
+  };
   'POST /api/operator/upstreams/:upstream/resume': {
     body: { model?: string | null };
     reply: { was_paused: boolean };
@@ -783,6 +991,25 @@ export interface Calls {
     };
     reply: { data: Array<OperatorKey>; next_cursor: string | null };
   };
+  'GET /api/operator/banner': {
+    reply: {
+      /** Plain text above all pages. */
+      banner: Banner | null;
+    };
+  };
+  'PUT /api/operator/banner': {
+    body: {
+      /** In English. */
+      en?: string | null;
+      /** In Russian. */
+      ru?: string | null;
+    };
+    reply: {
+      /** Plain text above all pages. */
+      banner: Banner | null;
+    };
+  };
+  'GET /api/operator/settings': { reply: { data: Array<OperatorSetting> } };
   'GET /api/operator/log': {
     query: {
       /** Only about this account. */
@@ -807,18 +1034,11 @@ export interface Calls {
     body: { is_operator: boolean };
     reply: { is_operator: boolean };
   };
-  'POST /api/operator/accounts/:account_id/people/:person_id/reset': {
+  'POST /api/operator/people/:person_id/reset-link': {
     reply: {
       /** Shown only here. */
       link: string;
     };
-  };
-  'POST /api/operator/accounts/:account_id/people/:person_id/email': {
-    body: {
-      /** An e-mail address. */
-      email: string;
-    };
-    reply: { before: string; email: string };
   };
   'POST /api/operator/operator-keys': {
     body: { name: string; scopes: Array<Scope> };
@@ -838,6 +1058,17 @@ export type WebSettings = {
   /** The label of the identity provider's button; null if there is no identity provider. */
   oidc_name: string | null;
   password_min: number;
+  /** Plain text above all pages. */
+  banner: Banner | null;
+};
+
+/** Plain text above all pages. */
+export type Banner = {
+  /** Null: the Russian text is shown there, too. */
+  en: string | null;
+  /** Null: the English text is shown there, too. */
+  ru: string | null;
+  changed_at: string;
 };
 
 export type Invitation = {
@@ -858,8 +1089,17 @@ export type Me = {
   email_verified: boolean;
   two_factor_enabled: boolean;
   is_operator: boolean;
+  /** Their role on the console; null: none. */
+  operator: {
+    /** `owner`: all rights; `support`: no money and no prices; `read_only`. */
+    role: OperatorRole;
+    rights: Array<'read' | 'accounts' | 'keys' | 'money' | 'catalog' | 'own'>;
+  } | null;
   accounts: Array<Account>;
 };
+
+/** `owner`: all rights; `support`: no money and no prices; `read_only`. */
+export type OperatorRole = 'owner' | 'support' | 'read_only';
 
 export type Account = {
   account_id: string;
@@ -968,14 +1208,34 @@ export type RequestEntry = {
   call_id: string | null;
   /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
   caller_id: string | null;
+  /** The person who was signed in; null: a program with a key. */
+  person_id: string | null;
   /** From 0 to 1. */
   progress: number | null;
   error_code: string | null;
   webhook_state: WebhookState | null;
-  /** Number of outputs that are still kept. */
-  outputs: number;
-  /** The first output. */
-  preview: { url: string; content_type: string } | null;
+  /** The input in one line, at most 500 characters: its prompt, or else its short values. Null for a chat, and once the input is deleted. */
+  prompt: string | null;
+  /** Whether it is marked in the library of the web pages. */
+  favorite: boolean;
+  /** The reason why it `FAILED`; else null. */
+  error: {
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
+    code: FailureCode;
+    /** For people. */
+    message: string;
+    details?: {
+      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
+      reason: string;
+      [field: string]: unknown;
+    };
+  } | null;
+  /** The first 12 outputs that are still kept. */
+  outputs: Array<LineOutput>;
+  /** Number of outputs that it made, kept or not. */
+  output_count: number;
+  /** When the outputs are deleted; null if none are kept. */
+  expires_at: string | null;
 };
 
 /** The kind of output. */
@@ -983,12 +1243,19 @@ export type Kind = Wire<client.Kind>;
 
 export type WebhookState = 'pending' | 'delivered' | 'failed';
 
+/** The reason why an accepted request ended `FAILED`. Nothing was charged. */
+export type FailureCode = Wire<client.FailureCode>;
+
+export type LineOutput = Wire<client.LineOutput>;
+
 export type KeyName = {
   key_id: string;
   name: string;
   last4: string;
   revoked: boolean;
 };
+
+export type PersonName = { person_id: string; name: string; email: string };
 
 export type RequestDetail = {
   /** The id of the request, a UUIDv7. */
@@ -1066,9 +1333,6 @@ export type RequestDetail = {
   outputs: Array<RequestOutput>;
 };
 
-/** The reason why an accepted request ended `FAILED`. Nothing was charged. */
-export type FailureCode = Wire<client.FailureCode>;
-
 export type QuoteLine = Wire<client.QuoteLine>;
 
 export type RequestOutput = {
@@ -1082,6 +1346,13 @@ export type RequestOutput = {
   file_name: string;
   /** Null: its bytes have been deleted. */
   url: string | null;
+};
+
+export type LibraryPage = {
+  data: Array<RequestEntry>;
+  next_cursor: string | null;
+  /** Time of the last request searched, if the search ended before the page was full. */
+  looked_to: string | null;
 };
 
 export type Key = {
@@ -1101,6 +1372,14 @@ export type Key = {
   state: 'active' | 'expired' | 'revoked';
   /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
   monthly_limit_usd_micro: string | null;
+  /** When it stops working. Null: never. */
+  expires_at: string | null;
+  /** The only models that it may use. Null: all. */
+  models: Array<string> | null;
+  /** Calls a minute. Null: the service's usual limit. */
+  rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
+  open_jobs: number | null;
   monthly_ceiling_usd_micro: string | null;
   rpm_ceiling: number | null;
   open_jobs_ceiling: number | null;
@@ -1110,20 +1389,12 @@ export type Key = {
   reserved_usd_micro: string;
   /** When the next month begins. */
   resets_at: string;
-  /** Calls a minute. Null: the service's usual limit. */
-  rpm: number | null;
-  /** Open jobs at once. Null: the service's usual limit. */
-  open_jobs: number | null;
   /** Its open jobs now. */
   open_requests: number;
-  /** The only models that it may use. Null: all. */
-  models: Array<string> | null;
   /** When it was made. */
   created_at: string;
   /** Name of the key that made it; null: no key did. */
   created_by_name: string | null;
-  /** When it stops working. Null: never. */
-  expires_at: string | null;
   /** When it was revoked. */
   revoked_at: string | null;
   /** The time until which the previous secret (replaced at the last rotation) works. */
@@ -1172,7 +1443,12 @@ export type Overview = {
     has_key: boolean;
     has_request: boolean;
   };
+  /** Counts of the last day. */
   refused: Array<RefusedCalls>;
+  /** Webhooks that failed in the last day; 100 at most. */
+  failed_webhooks: number;
+  /** Jobs of one hour, as of the newest alert of the last day; null: none, or it is off. */
+  failing_jobs: { ended: number; failed: number } | null;
 };
 
 export type KeyMonth = {
@@ -1197,7 +1473,12 @@ export type RunningRequest = {
   started_at: string | null;
 };
 
-export type Spend = { days: Array<string>; data: Array<SpendDay> };
+export type Spend = {
+  days: Array<string>;
+  data: Array<SpendDay>;
+  /** One for each day, in the order of `days`. */
+  before: Array<string>;
+};
 
 export type SpendDay = {
   day: string;
@@ -1309,11 +1590,17 @@ export type Receipt = {
 };
 
 export type AlertSettings = {
-  /** Null if no alert is set. */
+  /** Null if this alert is off. */
   low_balance_usd_micro: string | null;
   emails: boolean;
   webhook_url: string | null;
   notified_at: string | null;
+  /** A key has used 80 % of its monthly limit, or all of it. */
+  key_limits: boolean;
+  /** The newest 5 webhooks all failed within an hour. */
+  failing_webhooks: boolean;
+  /** At least 10 jobs ended within an hour, and more than half failed. */
+  failing_jobs: boolean;
   has_mail: boolean;
   recipients: Array<string>;
 };
@@ -1402,7 +1689,11 @@ export type ModelOutput = Wire<client.Output>;
 
 export type Cancelled = Wire<client.Cancelled>;
 
+export type DeletedOutput = Wire<client.DeletedOutput>;
+
 export type UsageLine = Wire<client.UsageLine>;
+
+export type Refusal = Wire<client.Refusal>;
 
 export type UploadedFile = Wire<client.UploadedFile>;
 
@@ -1459,7 +1750,10 @@ export type ChatPrice = {
 export type Revenue = {
   days: number;
   totals: RevenueSum;
+  /** Named 2027-01-31; with `days=1` by hours: 2027-01-31T14:00:00.000Z. */
   by_day: Array<RevenueDay>;
+  /** The same time before, named as in `by_day`. */
+  before: Array<RevenueSum>;
   by_kind: Array<RevenueSum>;
   by_model: Array<RevenueSum>;
   by_upstream: Array<RevenueSum>;
@@ -1501,6 +1795,10 @@ export type AuditResult = {
   }>;
   took_ms: number;
   proved_at: string;
+  /** More was new than one audit proves; the next one follows soon. */
+  is_behind: boolean;
+  /** All history was proved since then; null: not yet. */
+  whole_at: string | null;
 };
 
 export type AttentionLine = {
@@ -1574,6 +1872,8 @@ export type OperatorAccount = {
     invitation_id: string;
     email: string;
     role: Role;
+    /** `owner`: all rights; `support`: no money and no prices; `read_only`. */
+    operator_role: OperatorRole | null;
     expires_at: string;
   }>;
   /** The newest 100, revoked ones too. */
@@ -1587,6 +1887,8 @@ export type AccountPerson = {
   email_verified: boolean;
   two_factor_enabled: boolean;
   role: Role;
+  /** `owner`: all rights; `support`: no money and no prices; `read_only`. */
+  operator_role: OperatorRole | null;
   seen_at: string | null;
 };
 
@@ -1599,30 +1901,30 @@ export type AccountKey = {
   prefix: string;
   /** Last characters of its secret. */
   last4: string;
+  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
+  scope: 'spend' | 'keys';
+  /** Only an active key works. */
+  state: 'active' | 'expired' | 'revoked';
   /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
   monthly_limit_usd_micro: string | null;
+  /** When it stops working. Null: never. */
+  expires_at: string | null;
+  /** The only models that it may use. Null: all. */
+  models: Array<string> | null;
   /** Calls a minute. Null: the service's usual limit. */
   rpm: number | null;
   /** Open jobs at once. Null: the service's usual limit. */
   open_jobs: number | null;
-  /** spend: it runs models. keys: it manages the keys of scope spend, and nothing else. */
-  scope: 'spend' | 'keys';
-  /** The only models that it may use. Null: all. */
-  models: Array<string> | null;
   /** Charged and reserved this month (UTC). */
   month_usd_micro: string;
   /** Its open jobs now. */
   open_requests: number;
-  /** Only an active key works. */
-  state: 'active' | 'expired' | 'revoked';
   /** When it was made. */
   created_at: string;
   /** The key of scope keys that made it. Null: a person or the operator did. */
   created_by: string | null;
   /** Name of the key that made it; null: no key did. */
   created_by_name: string | null;
-  /** When it stops working. Null: never. */
-  expires_at: string | null;
   /** When it was revoked. */
   revoked_at: string | null;
 };
@@ -1643,7 +1945,7 @@ export type AccountStatus = { status: 'active' | 'suspended' };
 
 export type AccountMovement = {
   transfer_id: string;
-  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release' | 'debt' | 'expiry';
+  kind: MovementKind;
   amount_usd_micro: string;
   /** Change of the available balance; for a charge, the part of the reservation that is given back. */
   change_usd_micro: string;
@@ -1699,6 +2001,8 @@ export type AnyRequest = {
   /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
   caller_id: string | null;
   account_id: string;
+  /** The address of its account. */
+  email: string;
   /** The key that submitted it. */
   key_id: string;
 };
@@ -1741,7 +2045,6 @@ export type OperatorRequest = AnyRequest & {
     error: string | null;
     duration_ms: number;
   }>;
-  email: string;
   key: { name: string; prefix: string; last4: string };
   upstream_model: string | null;
   tokens: {
@@ -1777,6 +2080,8 @@ export type UpstreamAttempt = {
   left_at: string | null;
   cost_usd_micro: string | null;
 };
+
+export type AccountRefusal = Refusal & { account_id: string; account_email: string | null };
 
 export type RefundBooking = {
   transfer_id: string;
@@ -1919,7 +2224,7 @@ export type UsageSum = {
 export type OperatorEvent = {
   /** The `webhook-id` of every delivery. */
   event_id: string;
-  type: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'disk.low' | 'outcome.unknown';
+  type: 'deposit.credited' | 'deposit.held' | 'account.created' | 'balance.low' | 'upstream.paused' | 'upstream.credential' | 'chain.stopped' | 'books.broken' | 'books.sealed' | 'disk.low' | 'outcome.unknown';
   /** Null: it concerns the installation. */
   account_id: string | null;
   created_at: string;
@@ -1976,7 +2281,13 @@ export type CatalogRow = {
   state: 'live' | 'stopped' | 'hidden' | 'left_out';
   /** Why it is hidden. */
   reason: string | null;
-  stopped: { since: string; by: string } | null;
+  stopped: {
+    since: string;
+    by: string;
+    /** The operator's words to customers. */
+    status_note: string | null;
+  } | null;
+  override: ModelOverride | null;
   problem: CatalogProblem | null;
   price_varies: boolean;
   margins: Array<RowMargin>;
@@ -1987,6 +2298,18 @@ export type CatalogRow = {
   price_is_old: boolean;
   upstreams: Array<CatalogRoute>;
 };
+
+export type ModelOverride = {
+  since: string;
+  by: string;
+  /** US dollars of a unit. If it depends on the resolution: by resolution, with `usd` for the others. For text: `input`, `output`, and if they differ `cached_input` and `cache_write`, of 1M tokens. `unit` may stand beside them. */
+  price: string | Record<string, number | string> | number | null;
+  upstreams: Array<SetRoute> | null;
+  /** Parts that are not used, because the file has changed. */
+  unfit: Array<'price' | 'upstreams'>;
+};
+
+export type SetRoute = { name: string; model?: string; share: number | null };
 
 export type RowMargin = {
   of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
@@ -2007,9 +2330,45 @@ export type CatalogRoute = {
   /** Why it is not set up. */
   reason: string | null;
   margins: Array<RowMargin>;
+  /** As `upstream`. */
+  name: string;
+  /** Per cent of new requests that try it first; null: the order decides. */
+  share: number | null;
 };
 
 export type CatalogRowDetail = CatalogRow & {
+  /** `stopped`: the operator has stopped its sale. Requests get 503 `capacity_unavailable` with `details.reason` `stopped`; POST /estimate still prices. */
+  status: 'live' | 'stopped';
+  /** Only of a stopped model: the operator's words about it; null if there are none. */
+  status_note?: string | null;
+  /** US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a text model: per 1M tokens in and out. For reading only; POST /estimate gives exact prices. */
+  price: number | {
+    /** Per 1M prompt tokens. */
+    input: number;
+    /** Per 1M completion tokens. */
+    output: number;
+    /** Per 1M prompt tokens read from the model's cache; `input` if missing. */
+    cached_input?: number;
+    /** Per 1M prompt tokens written to the model's cache; `input` if missing. */
+    cache_write?: number;
+  };
+  /** US dollars per unit by resolution; only if they differ. */
+  price_by_resolution?: Record<string, number>;
+  /** As new requests are sold, in the form in which it is set. */
+  sold: {
+    /** US dollars of a unit. If it depends on the resolution: by resolution, with `usd` for the others. For text: `input`, `output`, and if they differ `cached_input` and `cache_write`, of 1M tokens. `unit` may stand beside them. */
+    price: number | string | Record<string, number | string>;
+    upstreams: Array<SetRoute>;
+  };
+  /** As in the catalog file. */
+  filed: {
+    /** US dollars of a unit. If it depends on the resolution: by resolution, with `usd` for the others. For text: `input`, `output`, and if they differ `cached_input` and `cache_write`, of 1M tokens. `unit` may stand beside them. */
+    price: number | string | Record<string, number | string>;
+    upstreams: Array<SetRoute>;
+  };
+  /** Rates that are below their stated cost. */
+  losses: Array<string>;
+  open: { waiting: number; running: number };
   /** A description for people; may be empty. */
   description: string;
   /** The owner of the model. */
@@ -2063,6 +2422,41 @@ export type RowRate = {
   margin_ppm: number | null;
 };
 
+export type ModelSale = {
+  model_id: string;
+  /** `stopped`: the operator has stopped its sale. Requests get 503 `capacity_unavailable` with `details.reason` `stopped`; POST /estimate still prices. */
+  status: 'live' | 'stopped';
+  status_note: string | null;
+  /** US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a text model: per 1M tokens in and out. For reading only; POST /estimate gives exact prices. */
+  price: number | {
+    /** Per 1M prompt tokens. */
+    input: number;
+    /** Per 1M completion tokens. */
+    output: number;
+    /** Per 1M prompt tokens read from the model's cache; `input` if missing. */
+    cached_input?: number;
+    /** Per 1M prompt tokens written to the model's cache; `input` if missing. */
+    cache_write?: number;
+  };
+  /** US dollars per unit by resolution; only if they differ. */
+  price_by_resolution?: Record<string, number>;
+  upstreams: Array<SetRoute>;
+  override: ModelOverride | null;
+  /** Rates that are below their stated cost. */
+  losses: Array<string>;
+};
+
+export type ModelHistoryEntry = {
+  log_id: string;
+  at: string;
+  by: string;
+  reason: string | null;
+  /** The changed fields as they were: a body that undoes the change. */
+  before: Record<string, unknown> | null;
+  /** The changed fields as they became. Null: nothing changed. */
+  after: Record<string, unknown> | null;
+};
+
 export type Upstream = {
   name: string;
   adapter: string | null;
@@ -2078,6 +2472,12 @@ export type Upstream = {
   concurrency: number | null;
   /** Number of catalog rows. */
   rows: number;
+  /** `draining`: nothing new starts there. `off`: it is not called at all. */
+  state: 'on' | 'draining' | 'off';
+  /** The newest change of state or key. */
+  changed: { at: string; by: string } | null;
+  /** A key that an operator has set. It is used in place of the variable. */
+  stored_key: StoredKey | null;
   waiting: number;
   /** True if more are waiting than are counted. */
   waiting_more: boolean;
@@ -2096,6 +2496,14 @@ export type Upstream = {
   cost_today_usd_micro: string;
   cost_month_usd_micro: string;
   uncosted_month: number;
+};
+
+/** A key that an operator has set. It is used in place of the variable. */
+export type StoredKey = {
+  /** The last characters of each key. */
+  ends_with: Array<string>;
+  /** The fingerprint of the signing secret that encrypts it. */
+  sealed_with: string;
 };
 
 export type PausedModel = {
@@ -2130,6 +2538,25 @@ export type UpstreamFigures = {
   start_p95_ms: number | null;
   run_median_ms: number | null;
   run_p95_ms: number | null;
+};
+
+export type UpstreamDetail = Upstream & {
+  counted_max: number;
+  open: { waiting: number; running: number };
+  /** The last 24 hours, oldest first; hours without requests too. */
+  hours: Array<UpstreamHour>;
+  /** The rows that use it. */
+  sells: Array<{ model_id: string; name: string }>;
+};
+
+export type UpstreamHour = {
+  from: string;
+  completed: number;
+  failed: number;
+  rejected: number;
+  run_median_ms: number | null;
+  run_p95_ms: number | null;
+  cost_usd_micro: string;
 };
 
 export type UpstreamCheck = {
@@ -2274,6 +2701,20 @@ export type OperatorKey = {
 };
 
 export type Scope = 'read' | 'accounts' | 'keys' | 'money' | 'catalog';
+
+export type OperatorSetting = {
+  /** The name of its environment variable. */
+  name: string;
+  /** Null: not set, or a secret, of which no part is ever shown. */
+  value: string | null;
+  /** Where the value comes from. */
+  from: 'default' | 'environment' | 'file';
+  secret: boolean;
+  /** Whether it has a value. */
+  set: boolean;
+  /** The sentence about it, in Markdown; links lead into the documentation. */
+  says: string;
+};
 
 export type LogEntry = {
   log_id: string;
