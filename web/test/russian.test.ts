@@ -1,12 +1,12 @@
 /** Refusals of the service have Russian texts, with their values. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { createVouchers, voidVoucher } from '../../server/test/kit/by-command-line.ts';
 import { inRussian, sentences } from '../src/texts/russian.ts';
 import { errors, failures } from '../../server/src/core/errors.ts';
 import { reasons } from '../../server/src/core/reasons.ts';
 import { faults } from '../../server/src/lib/outbound/fetch-error.ts';
 import { limitKey } from '../../server/test/kit/keys.ts';
-import { createVouchers, voidVoucher } from '../../server/src/operations/accounts/voucher.ts';
 import {
   before,
   operatorOf,
@@ -20,7 +20,7 @@ import {
 const catalogue = [errors, failures, faults].flatMap((each) => Object.keys(each));
 
 /** Parts that stay as they are in Russian texts: formats, fields, commands. */
-const names = /\b(http|https|base64|data|id|role|true|false|null|webhook_url)\b/g;
+const names = /\b(http|https|base64|data|id|role|true|false|null|webhook_url|running|on_cancel)\b/g;
 /** For example `/v1/models`, `PDF`, `Idempotency-Key`, `2027-01-31T00:00:00.000Z`. */
 const signs = /\S*[\d/]\S*|\b[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z-]+\b|«(voucher|chain):»/g;
 
