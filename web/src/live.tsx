@@ -1,7 +1,8 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { fromJson, objectOf } from '../../client/src/unknown.ts';
-import type { RequestEntry, RequestPage } from './api-types.ts';
+import { fromJson } from '../../client/src/unknown.ts';
+import type { LibraryPage, RequestEntry, RequestPage } from './api-types.ts';
+import { liveSearch } from './dashboard/requests/live-key.ts';
 import { placed, readSearch } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
 import { createStore } from './store.ts';
@@ -9,6 +10,7 @@ import type { AccountCalls } from './api.ts';
 
 /**
  * Each tab has one event stream that reports changes of the account, so that lists need no polling.
+ * Changed requests are put into the lists of `usePage`; their other lists are loaded again.
  */
 
 export type LiveState = 'on' | 'waiting' | 'paused';
@@ -20,7 +22,8 @@ const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 const refreshMs = 2_000;
 
 /** Queries to load again after any change in the account. */
-const touched: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
+const affectedRoutes: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
+  'GET /requests',
   'GET /overview',
   'GET /statement',
   'GET /statement/lines',
@@ -30,10 +33,9 @@ const touched: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
 ]);
 /**
  * Queries that are updated change by change, or that sum up days: loaded again only after a gap in
- * the stream.
+ * the stream, as are the lists of `usePage`.
  */
-const afterGap: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
-  'GET /requests',
+const gapRoutes: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
   'GET /requests/:request_id',
   'GET /spend',
   'GET /v1/deposits',
@@ -137,7 +139,9 @@ function follow(account_id: string, queries: QueryClient): () => void {
 function mergeChanges(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
   const key = ['account', account_id, 'GET /requests'];
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
-    const search = readSearch(objectOf(query.queryKey[3]));
+    const written = liveSearch(query.queryKey);
+    if (!written) continue;
+    const search = readSearch(written);
     queries.setQueryData<RequestPage>(
       query.queryKey,
       (page) => page && placed(page, search, entries),
@@ -164,7 +168,8 @@ function refresher(account_id: string, queries: QueryClient) {
     void queries.invalidateQueries({
       predicate: ({ queryKey: [scope, id, route] }) => {
         if (scope !== 'account' || id !== account_id) return false;
-        return touched.has(route) || (withPages && afterGap.has(route));
+        const isLate = gapRoutes.has(route) || liveSearch(queryKey) !== null;
+        return isLate ? withPages : affectedRoutes.has(route);
       },
     });
   };

@@ -85,11 +85,11 @@ function useReply<C, R extends keyof C & string, Shown>(
 }
 
 interface PageOptions {
-  refetchInterval?: number;
+  /** How often the first page is loaded again, in ms. Longer lists are not: each page is a call. */
+  everyMs?: number;
   placeholderData?: typeof keepPreviousData;
 }
 
-/** The cursor of the first page. */
 const firstPage: string | undefined = undefined;
 
 /** Keeps showing the present rows until the rows of a new query are loaded. */
@@ -113,13 +113,13 @@ export function useAccountPages<R extends PageRoute<AccountCalls>>(
   return usePages(useAccountKey()(route, given), useAccountApi(), route, given, options);
 }
 
-/** A paginated list of the operator console. `everyMs`: how often the list is loaded again. */
+/** A paginated list of the operator console. `everyMs` as in `PageOptions`. */
 export function useOperatorPages<R extends PageRoute<OperatorCalls>>(
   route: R,
   given: CallArguments<OperatorCalls, R>,
   everyMs?: number,
 ) {
-  const options = { ...previous, ...(everyMs !== undefined && { refetchInterval: everyMs }) };
+  const options = { ...previous, ...(everyMs !== undefined && { everyMs }) };
   return usePages(['operator', route, given], operatorApi, route, given, options);
 }
 
@@ -128,7 +128,7 @@ function usePages<C, R extends PageRoute<C>>(
   api: Caller<C>,
   route: R,
   given: CallArguments<C, R> & { query?: object },
-  options: PageOptions,
+  { everyMs, ...options }: PageOptions,
 ) {
   const found = useInfiniteQuery({
     queryKey,
@@ -140,6 +140,8 @@ function usePages<C, R extends PageRoute<C>>(
     },
     initialPageParam: firstPage,
     getNextPageParam: (last) => last.next_cursor ?? undefined,
+    refetchInterval: ({ state }) =>
+      (state.data?.pages.length ?? 0) > 1 ? false : (everyMs ?? false),
     ...options,
   });
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = found;

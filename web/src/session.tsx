@@ -79,7 +79,6 @@ export function mayIn({ role, status }: Account, right: Right): boolean {
   return rights[role].includes(right) && (right === 'view' || status === 'active');
 }
 
-/** Switches to another account. */
 export function useSwitchAccount(): (account_id: string) => void {
   const queries = useQueryClient();
   const router = useRouter();
@@ -111,7 +110,6 @@ export function useAccountPath(): (path: string) => string {
   return (path) => `/api/accounts/${account_id}${path}`;
 }
 
-/** Calls for the shown account. */
 export function useAccountApi(): Caller<AccountCalls> {
   return accountApi(useAccount().account_id);
 }

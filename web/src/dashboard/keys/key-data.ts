@@ -10,7 +10,7 @@ export type KeyFields = AccountCalls['PATCH /keys/:key_id']['body'];
 
 export function useKeys(state: 'active' | 'all') {
   // Usage and last calls change without any action on this page.
-  const options = { ...previous, refetchInterval: 20_000 };
+  const options = { ...previous, everyMs: 20_000 };
   return useAccountPages('GET /keys', { query: { state } }, options);
 }
 
