@@ -11,7 +11,7 @@ const icons: Record<string, ReactNode> = {
 
 /** A small square preview of an output; if there is none, an icon of the output's kind. */
 export function Thumb(props: {
-  preview: { url: string; content_type: string } | null;
+  preview: { url: string; thumbnail_url: string | null; content_type: string } | null;
   kind: string;
   size?: number;
 }) {
@@ -36,9 +36,9 @@ export function Thumb(props: {
       }}
       aria-hidden
     >
-      {preview && family === 'image' ? (
+      {preview && (family === 'image' || preview.thumbnail_url) ? (
         <img
-          src={preview.url}
+          src={preview.thumbnail_url?.replace('size=card', 'size=square') ?? preview.url}
           alt=""
           loading="lazy"
           decoding="async"

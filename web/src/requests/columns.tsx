@@ -13,39 +13,50 @@ import './request-texts.ts';
 
 type Line = Pick<RequestEntry, 'request_id' | 'status' | 'quoted_usd_micro'>;
 
-/** The link that names the request, over its id. */
+/** The link that names the request, over its model or its id. */
 export function RequestName(props: {
   request_id: string;
   children: ReactNode;
   /** Left of both. */
   thumb?: ReactNode;
+  /** The name of its model, in place of the id. */
+  model?: string;
   /** Shows the ends of the id, and copies the whole. */
   copies?: boolean;
 }) {
   const { t } = useTranslation('request');
-  const { request_id, children, thumb, copies = false } = props;
+  const { request_id, children, thumb, model, copies = false } = props;
   return (
-    <Group gap="sm" wrap="nowrap" maw={340} miw={180}>
+    <Group gap="sm" wrap="nowrap" maw={model === undefined ? 340 : 420} miw={180}>
       {thumb}
       <Box miw={0}>
         {children}
-        <Group gap={2} wrap="nowrap">
-          <Note truncate ff="monospace" fw={400} title={request_id}>
-            {copies ? `${request_id.slice(0, 8)}…${request_id.slice(-4)}` : request_id}
-          </Note>
-          {copies && <Copy text={request_id} what={t('id')} />}
-        </Group>
+        {model !== undefined ? (
+          <Note truncate>{model}</Note>
+        ) : (
+          <Group gap={2} wrap="nowrap">
+            <Note truncate ff="monospace" fw={400} title={request_id}>
+              {copies ? `${request_id.slice(0, 8)}…${request_id.slice(-4)}` : request_id}
+            </Note>
+            {copies && <Copy text={request_id} what={t('id')} />}
+          </Group>
+        )}
       </Box>
     </Group>
   );
 }
 
 export function RequestState(props: {
-  request: Pick<Line, 'status'> & { progress?: number | null; error_code?: string | null };
+  request: Pick<Line, 'status'> & {
+    progress?: number | null;
+    error_code?: string | null;
+    /** Shown in place of the code. */
+    error?: RequestEntry['error'];
+  };
 }) {
   const { t } = useTranslation('common');
   const percent = usePercent();
-  const { status, progress = null, error_code = null } = props.request;
+  const { status, progress = null, error_code = null, error = null } = props.request;
   return (
     <Stack gap={4} align="flex-start">
       <StatusBadge status={status} />
@@ -57,7 +68,11 @@ export function RequestState(props: {
           aria-label={`${t('status.IN_PROGRESS')}: ${percent(progress * 1_000_000)}`}
         />
       )}
-      {error_code !== null && <Note>{error_code}</Note>}
+      {error_code !== null && (
+        <Note lineClamp={2} maw={280} title={error_code}>
+          {error ? errorText(error) : error_code}
+        </Note>
+      )}
     </Stack>
   );
 }
@@ -78,22 +93,19 @@ export function RequestTook(props: {
   );
 }
 
-/** The charge, or the reserved amount; below it the quote, if it differs. */
+/** The charge; before it, the reserved amount. Hovering shows the quote, if the charge is lower. */
 export function RequestPrice(props: {
   request: Pick<RequestEntry, 'quoted_usd_micro' | 'charged_usd_micro'>;
 }) {
   const { t } = useTranslation('request');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged } = props.request;
+  const isLower = charged !== null && charged !== quoted;
   return (
-    <>
+    <span title={isLower ? t('of_quoted', { amount: briefUsd(quoted, 'up') }) : undefined}>
       <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
         <Usd micro={charged ?? quoted} />
       </Text>
-      {charged !== quoted && (
-        <Note className="number">
-          {charged === null ? t('is_quoted') : t('of_quoted', { amount: briefUsd(quoted, 'up') })}
-        </Note>
-      )}
-    </>
+      {charged === null && <Note>{t('is_quoted')}</Note>}
+    </span>
   );
 }

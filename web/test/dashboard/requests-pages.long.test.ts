@@ -45,6 +45,8 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     return reply.body.request_id as string;
   }
 
+  const search = (page: Page) => page.getByRole('combobox', { name: 'Search requests' });
+
   const lineOf = (page: Page, id: string) =>
     page.locator('tr, li').filter({ has: page.locator(`a[href="/dashboard/requests/${id}"]`) });
 
@@ -107,8 +109,8 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await service.work();
     await lineOf(page, id).getByText('Completed').waitFor();
     assert.equal(await lineOf(page, other).count(), 0);
-    await page.getByRole('button', { name: 'Filters' }).click();
-    await page.getByRole('textbox', { name: 'Metadata' }).fill('customer=42');
+    await search(page).fill('customer=42');
+    await search(page).press('Enter');
     await page.getByRole('heading', { name: 'No matches' }).waitFor();
     assert.deepEqual(await barriers(page), []);
     assert.equal(await overflowOf(page), 0);
@@ -124,11 +126,11 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     const id = sent.body.request_id;
     const repeat = await service.call('POST', '/v1/queue/fake/image', call);
     const other = await submit(account);
-    const field = page.getByRole('textbox', { name: 'ID or call number' });
     for (const headed of [sent, repeat]) {
       await page.goto(`${base}/dashboard/requests`);
       await lineOf(page, other).waitFor();
-      await field.fill(headed.headers.get('x-request-id')!);
+      await search(page).fill(headed.headers.get('x-request-id')!);
+      await search(page).press('Enter');
       await lineOf(page, other).waitFor({ state: 'detached' });
       await lineOf(page, id).waitFor();
       await page.reload();
@@ -138,7 +140,8 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await service.work();
     await lineOf(page, id).getByText('Completed').waitFor();
-    await field.fill('order-7');
+    await search(page).fill('order-7');
+    await page.getByRole('option', { name: 'order-7' }).click();
     await page.waitForURL(/id=order-7/);
     await lineOf(page, id).waitFor();
     assert.equal(await lineOf(page, other).count(), 0);
@@ -152,7 +155,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     const cancelled = await requestIn(service, account, 'CANCELLED');
     await page.goto(`${base}/dashboard/requests`);
     await lineOf(page, cancelled).waitFor();
-    await page.getByRole('combobox', { name: 'Status' }).click();
+    await search(page).click();
     await page.getByRole('option', { name: 'Failed' }).click();
     await lineOf(page, cancelled).waitFor({ state: 'detached' });
     await lineOf(page, failed).waitFor();
@@ -181,6 +184,51 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('heading', { name: 'No matches' }).waitFor();
     await page.getByRole('button', { name: 'Clear all' }).first().click();
     await lineOf(page, failed).waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('are filtered by days of a calendar, in both languages and by keyboard alone', async () => {
+    for (const [language, choose, from, today] of [
+      ['en', 'Choose days…', 'From', 'Today'],
+      ['ru', 'Выбрать дни…', 'С', 'Сегодня'],
+    ] as const) {
+      const { page, context, faults, account } = await comes({ language, viewport: phone });
+      const id = await submit(account);
+      await page.goto(`${base}/dashboard/requests`);
+      await lineOf(page, id).waitFor();
+      const field = page.locator('input[placeholder]').first();
+      await field.click();
+      await page.getByRole('option', { name: choose }).click();
+      await page.getByRole('button', { name: from, exact: true }).click();
+      const days = page.locator('[aria-current=date]');
+      await days.waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/from=\d{4}-\d\d-\d\d/);
+      await lineOf(page, id).waitFor({ state: 'detached' });
+      await page.goto(`${base}/dashboard/requests`);
+      await field.click();
+      await page.getByRole('option', { name: today }).click();
+      await lineOf(page, id).waitFor();
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(faults, []);
+      await context.close();
+    }
+  });
+
+  test('show all of each row on a tablet, and scroll nothing sideways', async () => {
+    const viewport = { width: 820, height: 1180 };
+    const { page, context, faults, account } = await comes({ viewport });
+    const id = await submit(account, { prompt: 'a harbour in fog', num_images: 2 });
+    await service.work();
+    await page.goto(`${base}/dashboard/requests`);
+    await lineOf(page, id).getByText('$0.01', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('table').count(), 0);
+    assert.deepEqual(await barriers(page), []);
+    assert.equal(await overflowOf(page), 0);
+    await picture(page, 'requests-tablet');
     assert.deepEqual(faults, []);
     await context.close();
   });

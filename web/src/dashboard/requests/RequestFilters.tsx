@@ -1,14 +1,22 @@
-import { Button, Collapse, Group, Select, SimpleGrid, TextInput } from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
-import { IconFilter, IconSearch, IconX } from '@tabler/icons-react';
-import { useEffect, useState } from 'react';
-import { PlainButton, QuietIcon } from '../../components/styles.ts';
-import { filterNames, idForm, metadataForm, statuses, type Search } from './request-entries.ts';
+import { useState } from 'react';
+import { dateOf } from '../../components/date/days.ts';
+import { FilterBar, type FilterChoice } from '../../components/list/FilterBar.tsx';
+import {
+  DayFields,
+  firstOf,
+  type NamedValue,
+  offeredOf,
+  QuickChoices,
+  useDayChoices,
+} from '../../components/list/filter-parts.tsx';
+import { useLocale } from '../../components/text.tsx';
+import { filterNames, idForm, metadataForm, shownStates, type Search } from './request-entries.ts';
 import { useTranslation } from '../../i18n.ts';
 
 export interface Choices {
-  keys: { value: string; label: string }[];
-  models: string[];
+  keys: NamedValue[];
+  people: NamedValue[];
+  models: NamedValue[];
 }
 
 interface Props {
@@ -16,174 +24,106 @@ interface Props {
   choices: Choices;
   /** Called with the new filters; the list then starts again at the newest request. */
   onChange: (filters: Search) => void;
-  isPhone: boolean;
 }
 
-/** The filters of the list. */
-export function RequestFilters(props: Props) {
-  const { search, isPhone, onChange } = props;
+/** Chosen by one press; the others are among the choices of the box. */
+const quickStates = ['IN_PROGRESS', 'FAILED', 'REFUSED'] as const;
+
+/** The filters of the list: one box, and the states that are asked for most. */
+export function RequestFilters({ search, choices, onChange }: Props) {
   const { t } = useTranslation('requests');
-  const [open, { toggle }] = useDisclosure(false);
+  const [picksDays, setPicksDays] = useState(false);
+  const chips = useChips(search, choices);
+  const choicesFor = useChoicesFor(choices);
   const set = (change: Search) => {
     const { cursor: _, ...filters } = search;
-    onChange({ ...filters, ...change });
+    const { code, ...wanted } = { ...filters, ...change };
+    // The others have no code, so it would only hide that they are all shown.
+    onChange(wanted.status === 'REFUSED' && code ? { ...wanted, code } : wanted);
   };
-  const fields = <Fields {...props} set={set} />;
+  const choose = ({ name, value }: FilterChoice) => {
+    if (name !== 'days') return set({ [name]: value });
+    if (value === 'own') return setPicksDays(true);
+    set({ from: firstOf(value), to: undefined });
+  };
+  const remove = (name: string) => {
+    if (name === 'days') setPicksDays(false);
+    set(name === 'days' ? { from: undefined, to: undefined } : { [name]: undefined });
+  };
   return (
     <>
-      {isPhone ? (
-        <>
-          <PlainButton
-            fullWidth
-            mb="sm"
-            leftSection={<IconFilter size={16} />}
-            onClick={toggle}
-            aria-expanded={open}
-          >
-            {t('filters')}
-          </PlainButton>
-          <Collapse expanded={open}>{fields}</Collapse>
-        </>
-      ) : (
-        fields
+      <FilterBar
+        label={t('find')}
+        hint={t('find_hint')}
+        chips={chips}
+        choicesFor={choicesFor}
+        onChoose={choose}
+        onRemove={remove}
+      />
+      {picksDays && (
+        <DayFields
+          from={search.from}
+          to={search.to}
+          onChange={(name, day) => set({ [name]: day })}
+        />
       )}
-      <Chips {...props} set={set} />
+      <QuickChoices
+        label={t('status')}
+        value={search.status}
+        choices={quickStates.map((value) => ({ value, label: t(`state.${value}`) }))}
+        onChange={(status) => set({ status: shownStates.find((each) => each === status) })}
+      />
     </>
   );
 }
 
-function Fields({ search, choices, set }: Props & { set: (change: Search) => void }) {
+/** The chosen filters in words. */
+function useChips(search: Search, choices: Choices) {
   const { t } = useTranslation('requests');
-  const choice = (name: 'status' | 'model' | 'key') => ({
-    label: t(name),
-    placeholder: t('any'),
-    clearable: true,
-    clearButtonProps: { 'aria-label': t('remove', { what: t(name) }) },
-    value: search[name] ?? null,
-    onChange: (chosen: string | null) => set({ [name]: chosen ?? undefined }),
-  });
-  return (
-    <SimpleGrid cols={{ base: 2, sm: 3, lg: 7 }} spacing="sm" verticalSpacing="xs" mb="sm">
-      <TypedField
-        label={t('find_id')}
-        hint={t('find_id_hint')}
-        wrong={t('bad_id')}
-        form={idForm}
-        value={search.id}
-        onType={(id) => set({ id })}
-      />
-      <Select
-        {...choice('status')}
-        data={statuses.map((value) => ({ value, label: t(`common:status.${value}`) }))}
-      />
-      <Select
-        {...choice('model')}
-        searchable
-        limit={100}
-        nothingFoundMessage={t('common:nothing_found')}
-        data={choices.models}
-        comboboxProps={{ width: 320, position: 'bottom-start' }}
-      />
-      <Select {...choice('key')} data={choices.keys} />
-      <TypedField
-        label={t('metadata')}
-        hint={t('metadata_hint')}
-        wrong={t('bad_metadata')}
-        form={metadataForm}
-        value={search.metadata}
-        onType={(metadata) => set({ metadata })}
-      />
-      {(['from', 'to'] as const).map((name) => (
-        <TextInput
-          key={name}
-          type="date"
-          label={t(name)}
-          value={search[name] ?? ''}
-          onChange={({ currentTarget }) => set({ [name]: currentTarget.value || undefined })}
-        />
-      ))}
-    </SimpleGrid>
-  );
-}
-
-interface TypedProps {
-  label: string;
-  hint: string;
-  /** Shown while the text does not match `form`. */
-  wrong: string;
-  form: RegExp;
-  value: string | undefined;
-  onType: (text: string | undefined) => void;
-}
-
-/** A text that filters as it is typed. */
-function TypedField({ label, hint, wrong, form, value, onType }: TypedProps) {
-  const [typed, setTyped] = useState(value ?? '');
-  useEffect(() => setTyped(value ?? ''), [value]);
-  const isFit = (text: string) => text === '' || form.test(text);
-  const tell = useDebouncedCallback((text: string) => onType(text || undefined), 300);
-  return (
-    <TextInput
-      label={label}
-      placeholder={hint}
-      leftSection={<IconSearch size={16} />}
-      value={typed}
-      error={!isFit(typed) && wrong}
-      onChange={({ currentTarget }) => {
-        const text = currentTarget.value.trim();
-        setTyped(text);
-        if (isFit(text)) tell(text);
-      }}
-      spellCheck={false}
-      autoComplete="off"
-    />
-  );
-}
-
-function Chips({ search, choices, set }: Props & { set: (change: Search) => void }) {
-  const { t } = useTranslation('requests');
-  const given = filterNames.filter((name) => search[name] !== undefined);
-  if (given.length === 0) return null;
-  const shown = (name: (typeof given)[number]) => {
-    const value = search[name]!;
-    if (name === 'status') return t(`common:status.${value}`);
-    if (name === 'key') return choices.keys.find((key) => key.value === value)?.label ?? value;
+  const format = new Intl.DateTimeFormat(useLocale(), { day: 'numeric', month: 'short' });
+  const { from, to } = search;
+  const labelOf = (of: NamedValue[], value: string) =>
+    of.find((each) => each.value === value)?.label ?? value;
+  const shown = (name: (typeof filterNames)[number], value: string) => {
+    if (name === 'status') return t(`state.${value}`);
+    if (name === 'key') return labelOf(choices.keys, value);
+    if (name === 'person') return labelOf(choices.people, value);
+    if (name === 'model') return labelOf(choices.models, value);
     return value;
   };
-  return (
-    <Group gap={6} mb="md">
-      {given.map((name) => {
-        const what = `${t(name === 'id' ? 'find_id' : name)}: ${shown(name)}`;
-        return (
-          <Group
-            key={name}
-            gap={2}
-            pl="xs"
-            pr={2}
-            fz="sm"
-            wrap="nowrap"
-            bg="var(--mantine-color-default-hover)"
-            style={{ borderRadius: 999, maxWidth: '100%' }}
-          >
-            <span style={{ overflow: 'hidden', textOverflow: 'ellipsis' }}>{what}</span>
-            <QuietIcon
-              size={24}
-              radius="xl"
-              onClick={() => set({ [name]: undefined })}
-              aria-label={t('remove', { what })}
-            >
-              <IconX size={14} />
-            </QuietIcon>
-          </Group>
-        );
-      })}
-      <Button
-        size="compact-sm"
-        variant="subtle"
-        onClick={() => set(Object.fromEntries(filterNames.map((name) => [name, undefined])))}
-      >
-        {t('clear')}
-      </Button>
-    </Group>
-  );
+  const day = (value: string | undefined) => (value ? format.format(dateOf(value)) : '…');
+  return [
+    ...filterNames.flatMap((name) => {
+      const value = search[name];
+      if (value === undefined || name === 'from' || name === 'to') return [];
+      return [{ name, text: `${t(name === 'id' ? 'find_id' : name)}: ${shown(name, value)}` }];
+    }),
+    ...(from || to ? [{ name: 'days', text: `${day(from)} – ${day(to)}` }] : []),
+  ];
+}
+
+/** The choices that the box offers for a typed text. */
+function useChoicesFor({ keys, people, models }: Choices): (typed: string) => FilterChoice[] {
+  const { t } = useTranslation('requests');
+  const listOf = (name: string, values: NamedValue[]) =>
+    values.map((each) => ({ ...each, name, group: t(name) }));
+  const states = shownStates.map((value) => ({ value, label: t(`state.${value}`) }));
+  const days = useDayChoices();
+  const lists = [
+    listOf('status', states),
+    days,
+    listOf('key', keys),
+    // One person makes no difference.
+    listOf('person', people.length > 1 ? people : []),
+    listOf('model', models),
+  ];
+  return (typed) => {
+    const typedOf = (name: string, form: RegExp, group: string): FilterChoice[] =>
+      form.test(typed) ? [{ name, value: typed, label: typed, group }] : [];
+    const own = [
+      ...typedOf('metadata', metadataForm, t('metadata')),
+      ...typedOf('id', idForm, t('find_id')),
+    ];
+    return [...offeredOf(lists, typed), ...own];
+  };
 }

@@ -7,7 +7,7 @@ import {
 } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
-import { PlainButton, Dot } from '../../components/styles.ts';
+import { PlainButton, Dot, Note } from '../../components/styles.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
 import { useMoment, When } from '../../components/text.tsx';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
@@ -15,14 +15,12 @@ import { Empty } from '../../components/list/Empty.tsx';
 import { RequestName, RequestPrice, RequestState, RequestTook } from '../../requests/columns.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { isShrunk } from '../../components/shrunk.ts';
 import { Thumb } from '../../components/Thumb.tsx';
 import { useLiveState } from '../../live.tsx';
-import { useAccountPath } from '../../session.tsx';
+import { useModelNames } from '../../requests/model-names.ts';
 import { filterNames, readSearch, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
-import { useIsNarrow } from '../../components/narrow.ts';
 import { useTranslation } from '../../i18n.ts';
 import './requests-texts.ts';
 
@@ -33,18 +31,20 @@ export function Requests() {
   const go = useGo();
   const page = usePage(search);
   const choices = useChoices();
-  const isPhone = useIsNarrow();
   return (
     <>
       <PageTitle title={t('common:nav.requests')} text={t('text')}>
         <LiveBadge />
       </PageTitle>
-      <RequestFilters
-        search={search}
-        choices={choices}
-        isPhone={isPhone}
-        onChange={(filters) => go(filters)}
-      />
+      <RequestFilters search={search} choices={choices} onChange={(filters) => go(filters)} />
+      <Found page={page} search={search} />
+    </>
+  );
+}
+
+function Found({ page, search }: { page: ReturnType<typeof usePage>; search: Search }) {
+  return (
+    <>
       {page.error && <Failure error={page.error} retry={() => void page.refetch()} />}
       {page.data ? (
         <Box style={{ opacity: page.isPlaceholderData ? 0.6 : 1 }} aria-busy={page.isFetching}>
@@ -118,10 +118,15 @@ function Nothing({ page, search }: { page: RequestPage; search: Search }) {
 function Entries({ entries }: { entries: RequestEntry[] | undefined }) {
   const { t } = useTranslation('requests');
   const navigate = useNavigate();
+  const nameOf = useModelNames();
   const columns: Column<RequestEntry>[] = [
-    column.plain(t('column.model'), (entry) => (
-      <RequestName request_id={entry.request_id} thumb={<Small entry={entry} />}>
-        <ModelLink entry={entry} />
+    column.plain(t('column.request'), (entry) => (
+      <RequestName
+        request_id={entry.request_id}
+        thumb={<Small entry={entry} />}
+        model={nameOf(entry.model_id)}
+      >
+        <PromptLink entry={entry} />
       </RequestName>
     )),
     column.plain(t('column.status'), (entry) => <RequestState request={entry} />),
@@ -144,16 +149,19 @@ function Entries({ entries }: { entries: RequestEntry[] | undefined }) {
         void navigate({ to: '/dashboard/requests/$request_id', params: { request_id } })
       }
       card={(entry) => <PhoneCard entry={entry} />}
+      tableFrom={820}
     />
   );
 }
 
 function PhoneCard({ entry }: { entry: RequestEntry }) {
+  const nameOf = useModelNames();
   return (
     <Group gap="sm" wrap="nowrap" align="flex-start">
       <Small entry={entry} size={56} />
       <Box miw={0} flex={1}>
-        <ModelLink entry={entry} wide />
+        <PromptLink entry={entry} wide />
+        <Note truncate>{nameOf(entry.model_id)}</Note>
         <Group justify="space-between" gap="xs" mt={4} wrap="nowrap" align="flex-start">
           <RequestState request={entry} />
           <Box ta="right">
@@ -172,16 +180,15 @@ function PhoneCard({ entry }: { entry: RequestEntry }) {
 }
 
 function Small({ entry, size = 44 }: { entry: RequestEntry; size?: number }) {
-  const path = useAccountPath();
-  const { preview, request_id, kind } = entry;
-  const isSmall = preview !== null && isShrunk(preview);
-  const url = isSmall ? path(`/requests/${request_id}/thumbnail`) : preview?.url;
-  return <Thumb preview={preview && { ...preview, url: url! }} kind={kind} size={size} />;
+  const [first = null] = entry.outputs;
+  return <Thumb preview={first} kind={entry.kind} size={size} />;
 }
 
-function ModelLink({ entry, wide = false }: { entry: RequestEntry; wide?: boolean }) {
+/** A chat keeps no words, so its model names it. */
+function PromptLink({ entry, wide = false }: { entry: RequestEntry; wide?: boolean }) {
   const { t } = useTranslation('requests');
-  const { request_id, model_id } = entry;
+  const nameOf = useModelNames();
+  const { request_id, model_id, prompt } = entry;
   return (
     <Anchor
       component={Link}
@@ -191,15 +198,10 @@ function ModelLink({ entry, wide = false }: { entry: RequestEntry; wide?: boolea
       fw={500}
       size="sm"
       title={t('opens', { id: request_id })}
-      style={{
-        display: 'block',
-        overflow: 'hidden',
-        textOverflow: 'ellipsis',
-        whiteSpace: wide ? 'normal' : 'nowrap',
-        overflowWrap: 'anywhere',
-      }}
+      dir="auto"
+      {...(wide ? { lineClamp: 2 } : { truncate: true, display: 'block' })}
     >
-      {model_id}
+      {prompt || nameOf(model_id)}
       {/* On the phone the whole card is the target. */}
       {wide && <span style={{ position: 'absolute', inset: 0 }} />}
     </Anchor>

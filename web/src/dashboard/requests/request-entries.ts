@@ -1,4 +1,5 @@
 import type { RequestEntry, RequestPage, Status } from '../../api-types.ts';
+import type { AccountCalls } from '../../api.ts';
 import { byRules, fits, oneOf, type AddressValues } from '../../address.ts';
 import { dayOf, midnight } from '../money/money-search.ts';
 
@@ -6,22 +7,44 @@ import { dayOf, midnight } from '../money/money-search.ts';
 
 export const pageSize = 25;
 export const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
-export const filterNames = ['status', 'model', 'key', 'metadata', 'from', 'to', 'id'] as const;
+/** The states of requests, and that of calls which made none. */
+export const shownStates = [...statuses, 'REFUSED'] as const;
+export const filterNames = [
+  'status',
+  'model',
+  'key',
+  'person',
+  'metadata',
+  'from',
+  'to',
+  'id',
+  'code',
+] as const;
 
 /** A metadata pair, as it is typed and as the address keeps it. */
 export const metadataForm = /^[^=]{1,64}=.{0,512}$/;
 /** The beginning of an id, or a number of a call. */
 export const idForm = /^[!-~]{1,128}$/;
 
+type Code = NonNullable<AccountCalls['GET /v1/refusals']['query']['code']>;
+
+/** The service refuses unknown codes; their list would be loaded with every page. */
+function codeIn(value: unknown): Code | undefined {
+  return fits(/^[a-z_]{1,100}$/)(value) as Code | undefined;
+}
+
 /** The query of the list, by which invalid fields are dropped. Days are local: 2026-01-31. */
 const rules = {
-  status: oneOf(statuses),
+  status: oneOf(shownStates),
   model: fits(/^.{1,300}$/),
   key: fits(/^[0-9a-f-]{36}$/),
+  person: fits(/^[0-9a-f-]{36}$/),
   metadata: fits(metadataForm),
   from: dayOf,
   to: dayOf,
   id: fits(idForm),
+  /** Filters refused calls only. */
+  code: codeIn,
   /** The shown page; left out: the newest requests. */
   cursor: fits(/^-?[0-9a-f-]{36}$/),
 };
@@ -29,9 +52,23 @@ export type Search = AddressValues<typeof rules>;
 export const readSearch = byRules(rules);
 
 /** The parameters of the API call behind the list. */
-export function queryOf({ model, key, from, to, ...rest }: Search) {
+export function queryOf({ status, model, key, person, from, to, code: _, ...rest }: Search) {
   return {
     ...rest,
+    status: statuses.find((each) => each === status),
+    model_id: model,
+    key_id: key,
+    person_id: person,
+    from: from && midnight(from),
+    to: to && midnight(to, 1),
+    limit: pageSize,
+  };
+}
+
+/** The parameters of the call for refused calls. */
+export function refusalQuery({ model, key, from, to, code }: Search) {
+  return {
+    code,
     model_id: model,
     key_id: key,
     from: from && midnight(from),
@@ -69,11 +106,12 @@ function isNamed({ request_id, call_id, caller_id }: RequestEntry, id: string | 
 }
 
 function matches(entry: RequestEntry, search: Search): boolean {
-  const { status, model, key, metadata, from, to } = search;
+  const { status, model, key, person, metadata, from, to } = search;
   return (
     (!status || entry.status === status) &&
     (!model || entry.model_id === model) &&
     (!key || entry.key_id === key) &&
+    (!person || entry.person_id === person) &&
     (!metadata || hasPair(entry, metadata)) &&
     (!from || entry.created_at >= midnight(from)) &&
     (!to || entry.created_at < midnight(to, 1))
