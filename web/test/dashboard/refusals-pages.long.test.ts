@@ -33,14 +33,34 @@ describe('refused calls', { skip: withoutBrowser() ?? false }, () => {
       for (let i = 0; i < 3; i++) assert.equal((await submit()).status, 402);
       await page.goto(`${base}/dashboard`);
       const told = page.locator('[data-refused=key_limit_reached]');
-      await told.getByText('3 calls refused in the last hour: monthly limit').waitFor();
-      assert.match(await told.innerText(), /^test:/);
+      await told.getByText('test: 3 calls refused in the last day').waitFor();
+      await told.getByText('monthly limit').waitFor();
       await assertClear(page, `overview-refused-${size}`);
       await page.goto(`${base}/dashboard/keys`);
       const row = page.getByRole('listitem').filter({ hasText: 'test' });
-      await row.getByText('3 calls refused in the last hour: monthly limit').waitFor();
+      await row.getByText('3 calls refused in the last day: monthly limit').waitFor();
       assert.equal(await told.count(), 1);
       await assertClear(page, `keys-refused-${size}`);
+      // The open page counts further ones.
+      await submit();
+      await row.getByText('4 calls refused in the last day: monthly limit').waitFor();
+
+      // Each count leads to its calls, which say what to do; new ones come by themselves.
+      await row.getByRole('link', { name: /4 calls refused/ }).click();
+      await page.waitForURL(/status=REFUSED/);
+      const calls = page.locator('[data-refused=key_limit_reached]');
+      await calls.nth(3).waitFor();
+      await calls.first().getByText("The key's monthly limit is reached").waitFor();
+      await page.getByText('Fake image').first().waitFor();
+      await assertClear(page, `requests-refused-${size}`);
+      await submit();
+      await calls.nth(4).waitFor();
+      await page.getByRole('button', { name: 'Remove the filter Error: key_limit' }).waitFor();
+      const states = page.getByRole('group', { name: 'Status' });
+      await states.getByText('All').click();
+      await page.getByRole('link', { name: 'a cat' }).waitFor();
+      await states.getByText('Refused').click();
+      await calls.nth(4).waitFor();
       assert.deepEqual(faults, []);
       await context.close();
     });

@@ -1,17 +1,18 @@
-import { Text } from '@mantine/core';
+import { Anchor, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
+import { QueryLink } from '../../address.ts';
 import type { RefusedCalls } from '../../api-types.ts';
 import { useTranslation } from '../../i18n.ts';
 import './refused-texts.ts';
 
-/** Calls that were refused, one line per reason; nothing if there were none. */
-export function Refused({ refused, named }: { refused: RefusedCalls[]; named?: boolean }) {
+/** Calls of a key that were refused, one line per reason, which leads to these calls. */
+export function Refused({ refused }: { refused: RefusedCalls[] }) {
   const { t } = useTranslation('refused');
-  return refused.map(({ key_id, name, code, calls }) => (
-    <Text key={`${key_id} ${code}`} size="sm" data-refused={code} className="wrap">
+  return refused.map(({ key_id, code, calls }) => (
+    <Text key={code} size="sm" data-refused={code} className="wrap">
       <IconAlertTriangle
         size={15}
-        color="var(--mantine-color-orange-filled)"
+        color="var(--warn)"
         style={{ verticalAlign: -2, marginRight: 6 }}
         aria-hidden
       />

@@ -21,6 +21,7 @@ import { useModelNames } from '../../requests/model-names.ts';
 import { filterNames, readSearch, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
+import { Refusals } from './Refusals.tsx';
 import { useTranslation } from '../../i18n.ts';
 import './requests-texts.ts';
 
@@ -37,7 +38,11 @@ export function Requests() {
         <LiveBadge />
       </PageTitle>
       <RequestFilters search={search} choices={choices} onChange={(filters) => go(filters)} />
-      <Found page={page} search={search} />
+      {search.status === 'REFUSED' ? (
+        <Refusals search={search} />
+      ) : (
+        <Found page={page} search={search} />
+      )}
     </>
   );
 }
