@@ -134,7 +134,7 @@ function useMoments(request: AnyDetail): Moment[] {
       at,
       what:
         'upstream' in attempt
-          ? t('handed', { upstream: attempt.upstream })
+          ? t('handed', { upstream: String(attempt.upstream) })
           : t(`attempt.${outcome ?? 'under_way'}`),
       more: i === 0 ? t('waited', { time: between(created_at, at) }) : undefined,
       ...(isBad && { color: 'red' }),

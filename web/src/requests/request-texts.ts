@@ -52,4 +52,46 @@ addTexts('request', {
     final: ['At the end', 'По завершении'],
     resend: ['By hand', 'Вручную'],
   },
+  cancel: ['Cancel request', 'Отменить запрос'],
+  cancel_title: ['Cancel this request?', 'Отмена запроса'],
+  cancel_text: [
+    'This removes it from the queue and cannot be undone. All {{amount}} reserved for it is released.',
+    'Запрос уйдёт из очереди, вернуть его нельзя. Весь резерв, {{amount}}, вернётся на баланс.',
+  ],
+  cancel_keep: ['Keep request', 'Оставить'],
+  cancelled: ['Cancelled. {{amount}} released.', 'Отменено. {{amount}} снова на балансе.'],
+  waiting: ['Waiting in the queue', 'Ждёт в очереди'],
+  ahead_zero: ['It is next.', 'Следующий на очереди.'],
+  ahead: [
+    ['{{count}} request is ahead of it.', '{{count}} requests are ahead of it.'],
+    [
+      'Перед ним {{count}} запрос.',
+      'Перед ним {{count}} запроса.',
+      'Перед ним {{count}} запросов.',
+      'Перед ним {{count}} запросов.',
+    ],
+  ],
+  running: ['The model is working on it', 'Модель работает'],
+  logs: ["Model's log", 'Что сообщает модель'],
+  cancel_running: {
+    free: [
+      'The model stops. All {{amount}} reserved for it is released.',
+      'Модель остановится. Весь резерв, {{amount}}, вернётся на баланс.',
+    ],
+    upstream: [
+      'The model stops. You pay what it has cost until then, at most {{amount}}.',
+      'Модель остановится. Спишется то, что она успела потратить, но не больше {{amount}}.',
+    ],
+    full: [
+      'The model stops, but its whole price of {{amount}} is charged.',
+      'Модель остановится, но спишется вся цена: {{amount}}.',
+    ],
+  },
+  stopping: ['The model is asked to stop', 'Модель останавливается'],
+  elapsed: ['{{time}} so far', 'Прошло: {{time}}'],
+  elapsed_late: [
+    '{{time}}, longer than the usual {{usual}}',
+    'Прошло: {{time}}, дольше обычного ({{usual}})',
+  ],
+  elapsed_of: ['{{time}} of about {{usual}}', 'Прошло: {{time}}, обычно около {{usual}}'],
 });

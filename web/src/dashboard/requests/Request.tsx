@@ -1,34 +1,21 @@
-import {
-  Alert,
-  Button,
-  Card,
-  Code,
-  Grid,
-  Group,
-  Progress,
-  Stack,
-  Text,
-  Title,
-} from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { Dimmed, PlainButton } from '../../components/styles.ts';
-import { Confirm } from '../../components/Confirm.tsx';
-import { notice } from '../../components/frame/notice.ts';
+import { Alert, Button, Card, Grid, Group, Stack, Text } from '@mantine/core';
+import { Dimmed } from '../../components/styles.ts';
 import { IconRefresh } from '@tabler/icons-react';
 import { usePathPart } from '../../address.ts';
 import { isFinal } from '../../../../client/src/watch.ts';
 import type { RequestDetail } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
-import { showFailure } from '../../components/Failure.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { useMoment } from '../../components/text.tsx';
 import { Media } from '../../components/Media.tsx';
 import { Part } from '../../components/frame/Part.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
-import { formatUsd } from '../../money.ts';
-import { useAccountApi, useMay } from '../../session.tsx';
-import { useRequest } from './request-detail.ts';
+import { useMay } from '../../session.tsx';
+import { useRequest } from '../../requests/request-data.ts';
+import { CancelRequest } from '../../requests/CancelRequest.tsx';
+import { UnderWay } from '../../requests/UnderWay.tsx';
+import { DownloadButton } from '../../components/DownloadButton.tsx';
 import { MetadataCard, PriceCard } from './RequestAside.tsx';
 import { useKeyName } from './requests-data.ts';
 import {
@@ -39,7 +26,6 @@ import {
   WebhookCard,
   Why,
 } from '../../requests/RequestPage.tsx';
-import { useReload } from '../../queries.ts';
 import './request-texts.ts';
 import { BackLink } from '../../components/frame/BackLink.tsx';
 import { fieldOf, itemsOf } from '../../../../client/src/unknown.ts';
@@ -64,7 +50,11 @@ function Whole({ request }: { request: RequestDetail }) {
       state={
         <>
           {error && <Why request={request}>{<ToDo code={error.code} />}</Why>}
-          {!isFinal(request) && <UnderWay request={request} />}
+          {!isFinal(request) && (
+            <Card withBorder component="section">
+              <UnderWay request={request} />
+            </Card>
+          )}
           {cleared_at && <Cleared at={cleared_at} />}
           {status === 'COMPLETED' && !cleared_at && <Outputs request={request} />}
         </>
@@ -87,21 +77,23 @@ function Whole({ request }: { request: RequestDetail }) {
 
 function Actions({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
-  const { request_id, model_id, status, kind } = request;
+  const { request_id, model_id, status, kind, outputs } = request;
+  const [output] = outputs;
   if (!useMay('build')) return null;
   return (
     <>
-      {status === 'IN_QUEUE' && <Cancel request={request} />}
+      <CancelRequest request={request} />
       {kind !== 'text' && (
         <Button
           component="a"
           href={`/studio/${model_id}?from=${request_id}`}
-          variant={status === 'IN_QUEUE' ? 'default' : 'filled'}
+          variant={isFinal(request) && status !== 'COMPLETED' ? 'filled' : 'default'}
           leftSection={<IconRefresh size={16} />}
         >
-          {t('again')}
+          {status === 'FAILED' ? t('common:retry') : t('again')}
         </Button>
       )}
+      {output?.url && <DownloadButton file={{ ...output, url: output.url }} />}
     </>
   );
 }
@@ -113,34 +105,6 @@ function ToDo({ code }: { code: string }) {
     <Text size="sm" mt={4}>
       {t(todo, { defaultValue: '' })} {t('error_free')}
     </Text>
-  );
-}
-
-function UnderWay({ request }: { request: RequestDetail }) {
-  const { t } = useTranslation('request');
-  const { status, progress, queue_position: ahead, logs } = request;
-  const isQueued = status === 'IN_QUEUE';
-  return (
-    <Card withBorder component="section" aria-live="polite">
-      <Title order={2} fz="md">
-        {isQueued ? t('waiting') : t('running')}
-      </Title>
-      {isQueued && ahead !== null && <Dimmed mt={4}>{t('ahead', { count: ahead })}</Dimmed>}
-      {!isQueued && (
-        <Progress
-          mt="sm"
-          value={progress === null ? 100 : progress * 100}
-          animated={progress === null}
-          striped={progress === null}
-          aria-label={t('running')}
-        />
-      )}
-      {logs.length > 0 && (
-        <Code block mt="sm" mah={200} tabIndex={0} role="region" aria-label={t('logs')}>
-          {logs.join('\n')}
-        </Code>
-      )}
-    </Card>
   );
 }
 
@@ -235,37 +199,5 @@ function SameInCode({ request }: { request: RequestDetail }) {
         code={programs({ base_url: settings.base_url, model_id, kind, input: shown })}
       />
     </Part>
-  );
-}
-
-function Cancel({ request }: { request: RequestDetail }) {
-  const { t } = useTranslation('request');
-  const api = useAccountApi();
-  const reload = useReload();
-  const [open, { open: ask, close }] = useDisclosure(false);
-  const { request_id } = request;
-  const amount = `$${formatUsd(request.quoted_usd_micro)}`;
-  const cancel = async () => {
-    await api('POST /v1/requests/:request_id/cancel', { params: { request_id } }).then(
-      () => notice({ message: t('cancelled', { amount }) }),
-      // The request may just have started: the reload shows that.
-      showFailure,
-    );
-    void reload();
-  };
-  return (
-    <>
-      <PlainButton onClick={ask}>{t('cancel')}</PlainButton>
-      <Confirm
-        opened={open}
-        title={t('cancel_title')}
-        action={t('cancel')}
-        keep={t('cancel_keep')}
-        onConfirm={cancel}
-        onClose={close}
-      >
-        {t('cancel_text', { amount })}
-      </Confirm>
-    </>
   );
 }

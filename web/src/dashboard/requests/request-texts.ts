@@ -2,14 +2,6 @@ import { addTexts } from '../../i18n.ts';
 
 addTexts('request', {
   list: ['Requests', 'Запросы'],
-  cancel: ['Cancel request', 'Отменить запрос'],
-  cancel_title: ['Cancel this request?', 'Отмена запроса'],
-  cancel_text: [
-    'This removes it from the queue and cannot be undone. All {{amount}} reserved for it is released.',
-    'Запрос уйдёт из очереди, вернуть его нельзя. Весь резерв, {{amount}}, вернётся на баланс.',
-  ],
-  cancel_keep: ['Keep request', 'Оставить'],
-  cancelled: ['Cancelled. {{amount}} released.', 'Отменено. {{amount}} снова на балансе.'],
   again: ['Run again', 'Повторить'],
   outputs: ['Output', 'Результат'],
   reply: ['Reply', 'Ответ'],
@@ -32,19 +24,6 @@ addTexts('request', {
     'Input and output were deleted on {{when}}. Price and times are kept.',
     'Ввод и результат удалены {{when}}; цена и время остались.',
   ],
-  waiting: ['Waiting in the queue', 'Ждёт в очереди'],
-  ahead_zero: ['It is next.', 'Следующий на очереди.'],
-  ahead: [
-    ['{{count}} request is ahead of it.', '{{count}} requests are ahead of it.'],
-    [
-      'Перед ним {{count}} запрос.',
-      'Перед ним {{count}} запроса.',
-      'Перед ним {{count}} запросов.',
-      'Перед ним {{count}} запросов.',
-    ],
-  ],
-  running: ['The model is working on it', 'Модель работает'],
-  logs: ["Model's log", 'Что сообщает модель'],
   code: ['The same request in code', 'Тот же запрос в коде'],
   code_text: [
     'Set FAREBOX_API_KEY to a key of this account. The docs explain how to get fare and @farebox/client.',
