@@ -28,16 +28,29 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       const who = await person(service, { [busy.account_id]: 'owner' });
       const { page, context, faults } = await enter(browser, originOf(service), who, { viewport });
       await page.goto(`${originOf(service)}/dashboard`);
-      await page.getByRole('img', { name: /^Bar chart of the spend/ }).waitFor();
-      await page.locator('.recharts-bar-rectangle').first().waitFor();
-      await page.getByRole('link', { name: 'fake/image' }).waitFor();
+      const chart = page.getByRole('img', { name: /^Bar chart of the spend/ });
+      await chart.waitFor();
+      await page.locator('[data-chart=bars] rect').first().waitFor();
+      // The values of a day come by keyboard and by pointer, and go again.
+      await chart.press('End');
+      await chart.getByText(today()).waitFor();
+      await chart.press('ArrowLeft');
+      await chart.getByText(today()).waitFor({ state: 'detached' });
+      await chart.press('Escape');
+      assert.equal(await chart.innerText(), '');
+      const { x, y, width, height } = (await chart.boundingBox())!;
+      await page.mouse.move(x + width - 2, y + height / 2);
+      await chart.getByText(today()).waitFor();
+      await page.mouse.move(0, 0);
+      assert.equal(await chart.innerText(), '');
+      await page.getByRole('link', { name: 'Fake image' }).first().waitFor();
       await page.getByText('$0.03').first().waitFor();
       await assertClear(page, `overview-${size}`);
       await page.getByText('By model').click();
       await page.getByText('Last 90 days').click();
       await page.waitForURL(/days=90/);
       await page.getByText('fal/veo/text-to-video').first().waitFor();
-      await page.getByText('Last 7 days').click();
+      await page.getByText('Last 7 days', { exact: true }).click();
       await page.waitForURL(/days=7/);
       await page.getByText('As a table').click();
       await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
@@ -55,6 +68,12 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(faults, []);
       await context.close();
     });
+  }
+
+  /** Today's UTC date as the chart writes it. */
+  function today(): string {
+    const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+    return format.format(new Date());
   }
 
   /** How far the ends of each column of amounts are apart, in pixels. */

@@ -1,9 +1,20 @@
-import { Button, Card, Group, Stack, Text, ThemeIcon, VisuallyHidden } from '@mantine/core';
+import {
+  Button,
+  Card,
+  Group,
+  Skeleton,
+  Stack,
+  Text,
+  ThemeIcon,
+  VisuallyHidden,
+} from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { QueryLink } from '../../address.ts';
 import type { ReactNode } from 'react';
 import { Dimmed, Heading, RowButton } from '../../components/styles.ts';
 import type { Overview } from '../../api-types.ts';
+import { useAccountQuery } from '../../queries.ts';
 import { useMay } from '../../session.tsx';
 import { useTranslation } from '../../i18n.ts';
 
@@ -11,13 +22,22 @@ import { useTranslation } from '../../i18n.ts';
 export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
   const { t } = useTranslation('overview');
   const pays = useMay('pay');
+  const { data: ways, isPending } = useAccountQuery('GET /top-up', {}, { staleTime: 60_000 });
+  const way = ways?.takes_usdt ? 'usdt' : ways?.text ? 'text' : 'voucher';
   const builds = useMay('build');
+  // Its first step says how to pay.
+  if (isPending) return <Skeleton h={480} />;
   return (
     <Card withBorder padding="lg">
       <Heading>{t('steps')}</Heading>
       <Dimmed mb="lg">{t('steps_text')}</Dimmed>
       <Stack component="ol" gap="lg" m={0} p={0} style={{ listStyle: 'none' }}>
-        <Step number={1} done={steps.topped_up} title={t('step_money')} text={t('step_money_text')}>
+        <Step
+          number={1}
+          done={steps.topped_up}
+          title={t('step_money')}
+          text={`${ways ? t(`step_money_ways.${way}`) : ''} ${t('step_money_text')}`}
+        >
           {pays && (
             <Button
               component={Link}
@@ -32,8 +52,9 @@ export function FirstSteps({ steps }: { steps: Overview['steps'] }) {
         <Step number={2} done={steps.has_key} title={t('step_key')} text={t('step_key_text')}>
           {builds && (
             <Button
-              component={Link}
+              component={QueryLink}
               to="/dashboard/keys"
+              search={{ create: true }}
               size="xs"
               variant={steps.topped_up && !steps.has_key ? 'filled' : 'default'}
             >

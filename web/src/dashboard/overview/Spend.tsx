@@ -1,22 +1,21 @@
-import { Box, Card, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
+import { Box, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
-import { lazy, Suspense } from 'react';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { Failure } from '../../components/Failure.tsx';
-import { Usd, useLocale } from '../../components/text.tsx';
-import { briefUsd } from '../../money.ts';
+import { Usd } from '../../components/text.tsx';
+import { chartHeight } from '../../components/chart/Chart.tsx';
 import { periods, spendSearch, type SpendSearch } from '../money/money-search.ts';
-import { breakDown, useSpend, type Day, type Series } from './overview-data.ts';
+import { breakDown, useSpend } from './overview-data.ts';
+import { SpendChart } from './SpendChart.tsx';
 import { useTranslation } from '../../i18n.ts';
 
-const SpendChart = lazy(() => import('./SpendChart.tsx'));
-const SpendTable = lazy(() => import('./SpendTable.tsx'));
+/** With the chart's legend: one line, two on a phone. */
+const wholeHeight = { base: chartHeight + 57, xs: chartHeight + 34 };
 
 /** Spend per day, as bars or as a table. */
 export function Spend() {
   const { t } = useTranslation('overview');
-  const locale = useLocale();
   const navigate = useNavigate();
   const search = useQueryOf(spendSearch);
   const { days: period = 30, by = 'kind', view = 'chart' } = search;
@@ -28,27 +27,27 @@ export function Spend() {
       replace: true,
       resetScroll: false,
     });
-  const nameOf = (series: Series) =>
-    series.kind ? t(`common:kind.${series.kind}`) : (series.model_id ?? t('others'));
-  const dayOf = (day: string, long = false) =>
-    new Intl.DateTimeFormat(locale, {
-      timeZone: 'UTC',
-      ...(long ? { dateStyle: 'medium' } : { day: 'numeric', month: 'short' }),
-    }).format(new Date(`${day}T00:00:00Z`));
   const broken = spend.data && breakDown(spend.data, by);
   return (
-    <Card withBorder padding="lg">
+    <section>
       <Group justify="space-between" align="flex-start" gap="md" mb="md">
         <Box>
           <Heading>
             {t('spend')}
             {broken && (
-              <Text span inherit fw={500} c="dimmed" ml="xs">
+              <Text span inherit ml="xs">
                 <Usd micro={broken.total} />
               </Text>
             )}
           </Heading>
-          <Dimmed>{t('spend_text')}</Dimmed>
+          <Dimmed>
+            {/* Its place is kept while it loads: a line more would move the chart. */}
+            <span style={broken ? undefined : { visibility: 'hidden' }}>
+              <Usd micro={sumOf(broken?.before ?? [])} /> {t('period_before', { days: period })}
+              {' · '}
+            </span>
+            {t('spend_text')}
+          </Dimmed>
         </Box>
         <Group gap="xs">
           <SegmentedControl
@@ -83,37 +82,19 @@ export function Spend() {
         </Group>
       </Group>
       {spend.error && <Failure error={spend.error} retry={() => void spend.refetch()} />}
-      {spend.isPending && <Skeleton h={300} />}
-      {broken && broken.total === 0n && (
-        <Text c="dimmed" py="xl" ta="center">
-          {t('chart_none', { days: period })}
-        </Text>
-      )}
-      {broken && broken.total > 0n && view === 'chart' && (
-        <Suspense fallback={<Skeleton h={300} />}>
-          <SpendChart
-            {...broken}
-            nameOf={nameOf}
-            dayOf={dayOf}
-            label={labelOf(broken, (facts) =>
-              t('chart_label', { ...facts, day: dayOf(facts.day, true), days: period }),
-            )}
-          />
-        </Suspense>
-      )}
-      {broken && broken.total > 0n && view === 'table' && (
-        <Suspense fallback={<Skeleton h={300} />}>
-          <SpendTable {...broken} nameOf={nameOf} dayOf={dayOf} />
-        </Suspense>
-      )}
-    </Card>
+      <Box mih={wholeHeight}>
+        {spend.isPending && <Skeleton h={wholeHeight} />}
+        {broken && broken.total === 0n && (
+          <Text c="dimmed" py="xl" ta="center">
+            {t('chart_none', { days: period })}
+          </Text>
+        )}
+        {broken && broken.total > 0n && <SpendChart {...broken} asTable={view === 'table'} />}
+      </Box>
+    </section>
   );
 }
 
-function labelOf(
-  { days, total }: { days: Day[]; total: bigint },
-  say: (facts: { total: string; day: string; most: string }) => string,
-): string {
-  const most = days.reduce((best, each) => (each.total > best.total ? each : best));
-  return say({ total: briefUsd(total), day: most.day, most: briefUsd(most.total) });
+function sumOf(amounts: bigint[]): bigint {
+  return amounts.reduce((sum, amount) => sum + amount, 0n);
 }

@@ -1,6 +1,7 @@
-import type { Kind, Spend, SpendDay } from '../../api-types.ts';
+import type { Kind, Overview, Spend, SpendDay } from '../../api-types.ts';
 import type { SpendSearch } from '../money/money-search.ts';
 import { previous, useAccountQuery } from '../../queries.ts';
+import { paceOf, type Pace } from './pace.ts';
 
 /** Queries of the overview. */
 
@@ -14,6 +15,14 @@ export function useOverview() {
 export function useSpend(days: SpendSearch['days']) {
   const options = { ...previous, refetchInterval: 60_000 };
   return useAccountQuery('GET /spend', { query: { days } }, options);
+}
+
+/** How long the balance lasts; undefined while loading. */
+export function usePace(overview: Overview | undefined): Pace | null | undefined {
+  const { data } = useSpend(30);
+  if (!data || !overview) return undefined;
+  const days = breakDown(data, 'kind').days.map(({ total }) => total);
+  return paceOf(days, BigInt(overview.available_usd_micro));
 }
 
 /** A segment of each bar: a kind or a model. */
@@ -32,11 +41,16 @@ export interface Day {
   requests: number;
 }
 
+export interface SpendBreakdown {
+  series: Series[];
+  days: Day[];
+  total: bigint;
+  /** The sum of each day of the period before. */
+  before: bigint[];
+}
+
 /** Days with their segments. Series are sorted by cost, highest first, other models last. */
-export function breakDown(
-  { days, data }: Spend,
-  by: 'kind' | 'model',
-): { series: Series[]; days: Day[]; total: bigint } {
+export function breakDown({ days, data, before }: Spend, by: 'kind' | 'model'): SpendBreakdown {
   const keyOf = (row: SpendDay) => (by === 'kind' ? row.kind : (row.model_id ?? ''));
   const found = new Map<string, Series>();
   for (const row of data) {
@@ -67,5 +81,5 @@ export function breakDown(
     day.requests += row.requests;
   }
   const total = series.reduce((sum, each) => sum + each.total, 0n);
-  return { series, days: [...shown.values()], total };
+  return { series, days: [...shown.values()], total, before: before.map(BigInt) };
 }

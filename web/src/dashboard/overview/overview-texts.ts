@@ -2,18 +2,52 @@ import { addTexts } from '../../i18n.ts';
 
 addTexts('overview', {
   top_up: ['Top up', 'Пополнить'],
-  available_text: ['available to spend', 'можно потратить'],
-  debt_text: [
-    'you owe {{amount}}, which the next top-up pays first',
-    'ваш долг {{amount}}: его сначала вернёт ближайшее пополнение',
+  reserved_text: ['is held for running requests', 'удержано на незавершённые запросы'],
+  lasts: [
+    ['Lasts about {{count}} day', 'Lasts about {{count}} days'],
+    [
+      'Хватит примерно на {{count}} день',
+      'Хватит примерно на {{count}} дня',
+      'Хватит примерно на {{count}} дней',
+    ],
   ],
-  reserved_text: ['held for running requests', 'на запросы, которые ещё не завершены'],
-  month: ['This month', 'Этот месяц'],
-  month_text: [
-    'charged and reserved · resets {{date}} (UTC)',
-    'списано и в резерве; заново с {{date}} по UTC',
+  lasts_long: ['Lasts more than a year', 'Хватит больше чем на год'],
+  lasts_no_day: ['Lasts less than a day', 'Не хватит и на день'],
+  pace: [
+    'at the pace of the last {{days}} days, {{amount}} a day.',
+    'при расходе последних {{days}} дней, {{amount}} в день.',
   ],
-  month_none: ['nothing spent yet', 'пока ничего не потрачено'],
+  no_pace: ['Nothing was spent in the last 30 days.', 'За последние 30 дней ничего не потрачено.'],
+  attention: ['Needs attention', 'Требует внимания'],
+  attention_none: ['Nothing at the moment.', 'Сейчас ничего.'],
+  look: ['Look', 'Смотреть'],
+  change: ['Change', 'Изменить'],
+  debt: [
+    'You owe {{amount}}. The next top-up pays it first.',
+    'Ваш долг {{amount}}. Его сначала вернёт ближайшее пополнение.',
+  ],
+  low: ['The balance runs low', 'Баланс заканчивается'],
+  key_full: ['The key {{name}} is at its limit', 'Ключ {{name}} исчерпал свой лимит'],
+  key_near: ['The key {{name}} is near its limit', 'Ключ {{name}} близок к лимиту'],
+  key_used: [
+    '{{percent}} of this month’s limit is spent.',
+    'Потрачено {{percent}} лимита на месяц.',
+  ],
+  webhooks_failed: [
+    ['{{count}} webhook failed in the last day', '{{count}} webhooks failed in the last day'],
+    [
+      'За сутки не дошёл {{count}} вебхук',
+      'За сутки не дошло {{count}} вебхука',
+      'За сутки не дошло {{count}} вебхуков',
+    ],
+  ],
+  jobs_failing: [
+    '{{failed}} of {{ended}} jobs failed within an hour',
+    'За час не удалось заданий: {{failed}} из {{ended}}',
+  ],
+  by_models: ['Models', 'Модели'],
+  nothing_spent: ['Nothing was spent.', 'Ничего не потрачено.'],
+  period_before: ['in the {{days}} days before', 'за {{days}} дней до этого'],
   spend: ['Spend', 'Расходы'],
   spend_text: [
     'Charges by the UTC day of the request.',
@@ -26,7 +60,6 @@ addTexts('overview', {
   as_chart: ['As a chart', 'Графиком'],
   as_table: ['As a table', 'Таблицей'],
   day: ['Day (UTC)', 'День (UTC)'],
-  total: ['Total', 'Всего'],
   others: ['Other models', 'Другие модели'],
   chart_label: [
     'Bar chart of the spend per day. {{total}} in {{days}} days; most on {{day}}: {{most}}.',
@@ -43,28 +76,37 @@ addTexts('overview', {
   waits: ['waiting for {{time}}', 'ждёт {{time}}'],
   runs: ['running for {{time}}', 'идёт {{time}}'],
   keys: ['Keys this month', 'Ключи в этом месяце'],
-  keys_none: [
-    'No keys yet. Programs need one to send requests.',
-    'Ключей пока нет. Они нужны программам, чтобы отправлять запросы.',
-  ],
   keys_make: ['Create a key', 'Создать ключ'],
+  people: ['People this month', 'Люди в этом месяце'],
+  people_more: ['Usage by person', 'Использование по людям'],
+  programs: ['Programs with keys', 'Программы с ключами'],
+  person_gone: ['Person who left', 'Покинувший команду'],
   keys_more: ['All keys', 'Все ключи'],
   of_limit: ['of {{limit}}', 'из {{limit}}'],
-  no_limit: ['no limit', 'без лимита'],
   revoked: ['revoked', 'отозван'],
-  limit_label: [
-    '{{name}}: {{percent}} of the monthly limit',
-    '{{name}}: {{percent}} месячного лимита',
-  ],
   steps: ['Three steps to the first result', 'Три шага до первого результата'],
   steps_text: [
     'It takes a few minutes. Failed requests cost nothing.',
     'Это займёт несколько минут. Неудачные запросы ничего не стоят.',
   ],
   step_money: ['Top up', 'Пополните баланс'],
+  step_money_ways: {
+    usdt: [
+      'Send USDT to the address of your account, or redeem a voucher.',
+      'Отправьте USDT на адрес вашего аккаунта или активируйте ваучер.',
+    ],
+    text: [
+      'Pay as the operator describes, or redeem a voucher.',
+      'Заплатите, как описал оператор, или активируйте ваучер.',
+    ],
+    voucher: [
+      'Redeem a voucher, or ask the operator how to pay.',
+      'Активируйте ваучер или спросите у оператора, как заплатить.',
+    ],
+  },
   step_money_text: [
-    'Redeem a voucher or pay the operator. The price of each request is fixed before it starts.',
-    'Активируйте ваучер или заплатите оператору. Цена каждого запроса известна до его начала.',
+    'The price of each request is fixed before it starts.',
+    'Цена каждого запроса известна до его начала.',
   ],
   step_key: ['Create a key', 'Создайте ключ'],
   step_key_text: [
