@@ -4,6 +4,7 @@ import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { readSearch } from './requests/request-entries.ts';
 import { spendSearch, statementSearch } from './money/money-search.ts';
 import { keysSearch, webhooksSearch } from './search.ts';
+import { usageSearch } from './usage/usage-search.ts';
 
 type Query = Record<string, unknown>;
 
@@ -14,6 +15,7 @@ const pages = {
   '/settings': [lazyPage(() => import('./settings/Settings.tsx'), 'Settings')],
   '/requests': [lazyPage(() => import('./requests/Requests.tsx'), 'Requests'), readSearch],
   '/requests/$request_id': [lazyPage(() => import('./requests/Request.tsx'), 'Request')],
+  '/usage': [lazyPage(() => import('./usage/Usage.tsx'), 'Usage'), usageSearch],
   '/keys': [lazyPage(() => import('./keys/Keys.tsx'), 'Keys'), strictly(keysSearch)],
   '/money': [
     lazyPage(() => import('./money/Statement.tsx'), 'Statement'),

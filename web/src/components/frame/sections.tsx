@@ -47,6 +47,7 @@ const sections: Section[] = [
       { path: '/dashboard', name: 'overview', icon: IconLayoutDashboard },
       { path: '/dashboard/keys', name: 'keys', icon: IconKey },
       { path: '/dashboard/requests', name: 'requests', icon: IconActivity },
+      { path: '/dashboard/usage', name: 'usage', icon: IconChartBar },
       { path: '/dashboard/money', name: 'money', icon: IconCoins },
       { path: '/dashboard/webhooks', name: 'webhooks', icon: IconWebhook },
       { path: '/dashboard/team', name: 'team', icon: IconUsers },
