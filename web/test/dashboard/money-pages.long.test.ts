@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { createVouchers } from '../../../server/test/kit/by-command-line.ts';
 import { parseUsd } from '../../../server/src/core/price/money.ts';
 import { rawSql } from '../../../server/src/lib/sql/sql.ts';
-import { createVouchers } from '../../../server/src/operations/accounts/voucher.ts';
 import {
   barriers,
   enter,
@@ -84,7 +84,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('+$25.50').waitFor();
       await page.goto(`${base}/dashboard`);
       await page.getByRole('main').getByText('$25.50').waitFor();
-      assert.equal(await page.getByText('Redeem a voucher or pay').count(), 0, 'step is not done');
+      assert.equal(await page.getByText(/redeem a voucher/i).count(), 0, 'step is not done');
       assert.deepEqual(faults, []);
       await context.close();
     });
@@ -154,7 +154,11 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       const who = await person(service, { [account.account_id]: 'billing' });
       const { page, context, faults } = await enter(browser, base, who, { viewport });
       await page.goto(`${base}/dashboard/money/alerts`);
-      await page.getByLabel('Alert me when the balance is low').check();
+      const isOn = page.getByLabel('Alert me when the balance is low');
+      assert.equal(await isOn.isChecked(), true, 'without any choice');
+      for (const name of ['A key reaches its limit', 'Webhooks fail', 'Most jobs fail'])
+        assert.equal(await page.getByLabel(name).isChecked(), true, name);
+      await page.getByLabel('Webhooks fail').uncheck();
       const threshold = page.getByLabel('When available falls below');
       await threshold.fill('nothing');
       await page.getByRole('button', { name: 'Save' }).click();
@@ -170,11 +174,22 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Saved. The balance is checked every minute.').waitFor();
       const [kept] = await service.db.run(
-        rawSql('select low_balance_usd_micro, webhook_url from alerts where account_id = $1', [
-          account.account_id,
-        ]),
+        rawSql(
+          `select low_balance_usd_micro, webhook_url, key_limits, failing_webhooks, failing_jobs
+             from alerts where account_id = $1`,
+          [account.account_id],
+        ),
       );
-      assert.deepEqual(kept, { low_balance_usd_micro: 7_500_000n, webhook_url: null });
+      assert.deepEqual(kept, {
+        low_balance_usd_micro: 7_500_000n,
+        webhook_url: null,
+        key_limits: true,
+        failing_webhooks: false,
+        failing_jobs: true,
+      });
+      await page.reload();
+      await page.getByLabel('Most jobs fail').waitFor();
+      assert.equal(await page.getByLabel('Webhooks fail').isChecked(), false);
       assert.deepEqual(faults, []);
       await context.close();
     });
@@ -234,7 +249,8 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'top-up-ru-dark');
     await page.goto(`${base}/dashboard/money/alerts`);
-    await page.getByText('Оповещения выключены').waitFor();
+    await page.getByText('Поводов для оповещения сейчас нет').waitFor();
+    assert.equal(await page.getByLabel('Вебхуки не доходят').isDisabled(), true);
     assert.equal(await page.getByRole('button', { name: 'Сохранить' }).count(), 0);
     assert.deepEqual(await barriers(page), []);
     for (const path of ['/dashboard/money', '/dashboard']) {

@@ -16,7 +16,7 @@ import { Dimmed, Heading } from '../../components/styles.ts';
 import { notice } from '../../components/frame/notice.ts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useState, type ComponentProps, type FormEvent } from 'react';
 import { ApiFailure } from '../../api.ts';
 import type { AlertSettings } from '../../api-types.ts';
 import { Failure, messageOf } from '../../components/Failure.tsx';
@@ -40,6 +40,8 @@ export function Alerts() {
   );
 }
 
+const switches = ['key_limits', 'failing_webhooks', 'failing_jobs'] as const;
+
 /** Initial value of the field when no threshold is set. */
 const usualThreshold = '5.00';
 
@@ -56,9 +58,12 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
     threshold: before === null ? usualThreshold : formatUsd(before).replaceAll(',', ''),
     emails: settings.emails,
     url: settings.webhook_url ?? '',
+    key_limits: settings.key_limits,
+    failing_webhooks: settings.failing_webhooks,
+    failing_jobs: settings.failing_jobs,
   });
-  const { on, threshold, emails } = values;
-  const url = values.url.trim();
+  const { on, threshold, emails, url: typed, ...others } = values;
+  const url = typed.trim();
   const amount = parseUsd(threshold);
   const isBad = on && (amount === null || amount <= 0n);
   const isHeard = (emails && settings.has_mail && settings.recipients.length > 0) || url !== '';
@@ -67,8 +72,9 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
     mutationFn: () =>
       api('PUT /alerts', {
         body: {
-          low_balance_usd_micro: on ? String(amount) : null,
+          ...others,
           emails,
+          low_balance_usd_micro: on ? String(amount) : null,
           webhook_url: url || null,
         },
       }),
@@ -85,63 +91,95 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
   const failure = save.error;
   const ofUrl = failure instanceof ApiFailure && failure.param === 'webhook_url';
   return (
-    <Card withBorder padding="lg" maw={640}>
-      <Heading mb={4}>{t('alert')}</Heading>
-      <Dimmed mb="lg">{t('alert_text')}</Dimmed>
-      <form onSubmit={submit} noValidate>
-        <Stack gap="lg">
-          <Switch label={t('alert_on')} disabled={!pays} {...tick('on')} />
-          {on && (
-            <>
-              <TextInput
-                label={t('threshold')}
-                leftSection="$"
-                inputMode="decimal"
-                maw={240}
-                disabled={!pays}
-                error={asked && isBad ? t('threshold_bad') : undefined}
-                {...field('threshold')}
-              />
-              <Checkbox
-                label={t('email')}
-                description={<MailText settings={settings} />}
-                {...tick('emails')}
-                {...(!settings.has_mail && { checked: false })}
-                disabled={!pays || !settings.has_mail}
-              />
-              <TextInput
-                label={t('webhook')}
-                description={t('webhook_text')}
-                type="url"
-                placeholder="https://example.com/hooks/farebox"
-                disabled={!pays}
-                error={
-                  ofUrl ? messageOf(failure, { webhook_url: t('webhook_address') }) : undefined
-                }
-                {...field('url')}
-              />
-              <Anchor component={Link} to="/dashboard/webhooks" size="sm" mt={-12}>
-                {t('webhook_docs')}
-              </Anchor>
-            </>
-          )}
-          {failure && !ofUrl && <Failure error={failure} />}
-          {on && !isHeard && (
-            <Text size="sm" role="status">
-              {t('no_way')}
-            </Text>
-          )}
-          {(!on || before !== null) && <State settings={settings} />}
-          {pays && (
-            <Group>
-              <Button type="submit" loading={save.isPending}>
-                {t('common:save')}
-              </Button>
-            </Group>
-          )}
-          {forbids && <Dimmed>{t('may_not_pay')}</Dimmed>}
-        </Stack>
-      </form>
+    <form onSubmit={submit} noValidate>
+      <Stack gap="lg" maw={640}>
+        <Card withBorder padding="lg">
+          <Heading mb={4}>{t('alert')}</Heading>
+          <Dimmed mb="lg">{t('alert_text')}</Dimmed>
+          <Stack gap="lg">
+            <Switch label={t('alert_on')} disabled={!pays} {...tick('on')} />
+            {on && (
+              <>
+                <TextInput
+                  label={t('threshold')}
+                  leftSection="$"
+                  inputMode="decimal"
+                  maw={240}
+                  disabled={!pays}
+                  error={asked && isBad ? t('threshold_bad') : undefined}
+                  {...field('threshold')}
+                />
+                <Checkbox
+                  label={t('email')}
+                  description={<MailText settings={settings} />}
+                  {...tick('emails')}
+                  {...(!settings.has_mail && { checked: false })}
+                  disabled={!pays || !settings.has_mail}
+                />
+                <TextInput
+                  label={t('webhook')}
+                  description={t('webhook_text')}
+                  type="url"
+                  placeholder="https://example.com/hooks/farebox"
+                  disabled={!pays}
+                  error={
+                    ofUrl ? messageOf(failure, { webhook_url: t('webhook_address') }) : undefined
+                  }
+                  {...field('url')}
+                />
+                <Anchor component={Link} to="/dashboard/webhooks" size="sm" mt={-12}>
+                  {t('webhook_docs')}
+                </Anchor>
+              </>
+            )}
+            {on && !isHeard && (
+              <Text size="sm" role="status">
+                {t(settings.has_mail ? 'no_way' : 'no_way_webhook')}
+              </Text>
+            )}
+            {(!on || before !== null) && <State settings={settings} />}
+          </Stack>
+        </Card>
+        <Others settings={settings} disabled={!pays} tick={tick} />
+        {failure && !ofUrl && <Failure error={failure} />}
+        {pays && (
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              {t('common:save')}
+            </Button>
+          </Group>
+        )}
+        {forbids && <Dimmed>{t('may_not_pay')}</Dimmed>}
+      </Stack>
+    </form>
+  );
+}
+
+/** Alerts that are only on or off. */
+function Others(props: {
+  settings: AlertSettings;
+  disabled: boolean;
+  tick: (name: (typeof switches)[number]) => ComponentProps<typeof Switch>;
+}) {
+  const { t } = useTranslation('money');
+  const { settings, disabled, tick } = props;
+  return (
+    <Card withBorder padding="lg">
+      <Heading mb={4}>{t('others')}</Heading>
+      <Dimmed mb="lg">
+        {t('others_text')} <MailText settings={settings} />
+      </Dimmed>
+      <Stack gap="lg">
+        {switches.map((name) => (
+          <Switch
+            key={name}
+            label={t(name)}
+            description={t(`${name}_text`)}
+            disabled={disabled}
+            {...tick(name)}
+          />
+        ))}
+      </Stack>
     </Card>
   );
 }

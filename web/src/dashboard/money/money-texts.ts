@@ -179,6 +179,24 @@ addTexts('money', {
     'See Webhooks for the secret and deliveries',
     'Секрет и отправки — на странице «Вебхуки»',
   ],
+  others: ['Keys, webhooks and jobs', 'Ключи, вебхуки и задания'],
+  others_text: ['By e-mail, at most one in an hour.', 'По почте, не чаще одного письма в час.'],
+  key_limits: ['A key reaches its limit', 'Ключ исчерпывает лимит'],
+  key_limits_text: [
+    'At 80 % of its monthly limit, and when it is used up. Once a month for each key.',
+    'При 80 % месячного лимита и когда он исчерпан. Раз в месяц для каждого ключа.',
+  ],
+  failing_webhooks: ['Webhooks fail', 'Вебхуки не доходят'],
+  failing_webhooks_text: [
+    'The newest five all failed within an hour. Once a day.',
+    'За час не дошли все пять последних. Раз в день.',
+  ],
+  failing_jobs: ['Most jobs fail', 'Большинство заданий не удаётся'],
+  failing_jobs_text: [
+    'At least ten ended within an hour, and more than half failed. Once a day.',
+    'Из десяти или более завершённых за час не удалось больше половины. Раз в день.',
+  ],
+  no_way_webhook: ['Add a webhook, or nobody is told.', 'Укажите вебхук, иначе никто не узнает.'],
   no_way: [
     'Choose e-mail, webhook or both.',
     'Выберите хотя бы один способ, иначе никто не узнает.',
@@ -187,8 +205,8 @@ addTexts('money', {
     'Saved. The balance is checked every minute.',
     'Сохранено. Баланс проверяется каждую минуту.',
   ],
-  state_off: ['Alerts are off.', 'Оповещения выключены.'],
-  state_above: ['The balance is above this amount.', 'Баланс выше этой суммы.'],
+  state_off: ['This alert is off.', 'Это оповещение выключено.'],
+  state_above: ['No alert is open.', 'Поводов для оповещения сейчас нет.'],
   state_notified: [
     'The balance is below this amount. Alert sent',
     'Баланс ниже, об этом сообщено:',
