@@ -2,7 +2,7 @@ import { createRoute, type AnyRoute } from '@tanstack/react-router';
 import { strictly } from '../address.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { readSearch } from './requests/request-entries.ts';
-import { spendSearch, statementSearch } from './money/money-search.ts';
+import { spendSearch, statementSearch, topUpSearch } from './money/money-search.ts';
 import { keysSearch, webhooksSearch } from './search.ts';
 import { usageSearch } from './usage/usage-search.ts';
 
@@ -21,7 +21,7 @@ const pages = {
     lazyPage(() => import('./money/Statement.tsx'), 'Statement'),
     strictly(statementSearch),
   ],
-  '/money/top-up': [lazyPage(() => import('./money/TopUp.tsx'), 'TopUp')],
+  '/money/top-up': [lazyPage(() => import('./money/TopUp.tsx'), 'TopUp'), strictly(topUpSearch)],
   '/money/receipts/$transfer_id': [lazyPage(() => import('./money/Receipt.tsx'), 'Receipt')],
   '/money/alerts': [lazyPage(() => import('./money/Alerts.tsx'), 'Alerts')],
   '/webhooks': [

@@ -11,10 +11,13 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { IconCheck } from '@tabler/icons-react';
+import { IconArrowLeft, IconCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { Dimmed, Heading } from '../../components/styles.ts';
+import { useQueryOf } from '../../address.ts';
+import { Dimmed, Heading, PlainButton } from '../../components/styles.ts';
+import { ownPath } from '../../own-path.ts';
+import { topUpSearch } from './money-search.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Failure, messageOf } from '../../components/Failure.tsx';
 import { useSubmit } from '../../components/Form.tsx';
@@ -27,14 +30,41 @@ import { useTranslation } from '../../i18n.ts';
 
 export function TopUp() {
   const pays = useMay('pay');
+  const { isPending } = useAccountQuery('GET /v1/deposit-addresses', {}, { enabled: pays });
+  // Whether there is an address decides where everything else stands.
+  if (pays && isPending)
+    return (
+      <MoneyFrame part="top_up">
+        <Back />
+        <Skeleton h="60vh" />
+      </MoneyFrame>
+    );
   return (
     <MoneyFrame part="top_up">
+      <Back />
       {pays && <Deposit />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Redeem />
         <Pay />
       </SimpleGrid>
     </MoneyFrame>
+  );
+}
+
+/** Leads back to the studio, which keeps its form meanwhile. */
+function Back() {
+  const { t } = useTranslation('money');
+  const { back } = useQueryOf(topUpSearch);
+  if (back === undefined) return null;
+  return (
+    <PlainButton
+      component="a"
+      href={ownPath(back)}
+      leftSection={<IconArrowLeft size={16} />}
+      mb="md"
+    >
+      {t('back_to_studio')}
+    </PlainButton>
   );
 }
 

@@ -17,6 +17,11 @@ export function spendSearch(given: Record<string, unknown>): SpendSearch {
   };
 }
 
+/** `back`: the page of the studio that was left to top up. */
+export function topUpSearch({ back }: Record<string, unknown>): { back?: string } {
+  return typeof back === 'string' && /^\/studio(?:[/?]|$)/.test(back) ? { back } : {};
+}
+
 export const kinds = [
   'deposit',
   'adjustment',

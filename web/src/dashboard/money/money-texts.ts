@@ -134,6 +134,7 @@ addTexts('money', {
     'You redeemed this voucher before, so nothing was credited now. Available: {{available}}.',
     'Вы уже активировали этот ваучер; сейчас ничего не зачислено. Доступно: {{available}}.',
   ],
+  back_to_studio: ['Back to the studio', 'Вернуться в студию'],
   see_statement: ['See the statement', 'Посмотреть выписку'],
   pay: ['Pay the operator', 'Заплатить оператору'],
   pay_none: [
