@@ -15,10 +15,12 @@ import { NewAccount } from './NewAccount.tsx';
 import { useAddress, offered } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');
+  const actions = useActions();
   const [{ q, only }, setAddress] = useAddress('/operator/accounts');
   const [making, { open, close }] = useDisclosure(false);
   const [begun, setBegun] = useState('');
@@ -33,7 +35,7 @@ export function Accounts() {
   return (
     <>
       <PageTitle title={t('common:nav.accounts')} text={t('text')}>
-        <Button leftSection={<IconPlus size={18} />} onClick={open}>
+        <Button leftSection={<IconPlus size={18} />} onClick={open} {...actions('accounts')}>
           {t('new')}
         </Button>
       </PageTitle>

@@ -15,10 +15,12 @@ import { useOperatorQuery } from '../../queries.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import './invitations-texts.ts';
 import { EmailInput } from '../../components/inputs.ts';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');
+  const actions = useActions();
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<SignUpInvitation | null>(null);
   const found = useOperatorQuery('GET /invitations', {});
@@ -26,7 +28,11 @@ export function Invitations() {
     column.plain(t('email'), (row) => row.email),
     column.plain(t('until'), (row) => <When at={row.expires_at} />),
     column.actions((row) => (
-      <RowButton onClick={() => setChosen(row)} aria-label={`${t('withdraw')}: ${row.email}`}>
+      <RowButton
+        onClick={() => setChosen(row)}
+        aria-label={`${t('withdraw')}: ${row.email}`}
+        {...actions('accounts')}
+      >
         {t('withdraw')}
       </RowButton>
     )),
@@ -35,20 +41,10 @@ export function Invitations() {
   return (
     <>
       <PageTitle title={t('common:nav.invitations')} text={t('text')}>
-        <Button leftSection={<IconPlus size={18} />} onClick={open}>
+        <Button leftSection={<IconPlus size={18} />} onClick={open} {...actions('accounts')}>
           {t('new')}
         </Button>
       </PageTitle>
-      {data && (
-        <Alert
-          icon={<IconInfoCircle />}
-          color={data.sign_up === 'closed' ? 'yellow' : 'fare'}
-          mb="md"
-          role="note"
-        >
-          {t(`mode.${data.sign_up}`)}
-        </Alert>
-      )}
       <PagedList
         of={{ rows: data?.data, error, retry: () => void found.refetch(), more: null }}
         empty={{ icon: <IconMailPlus />, title: t('none_title'), text: t('none_text') }}
@@ -56,6 +52,16 @@ export function Invitations() {
         columns={columns}
         keyOf={(row) => row.invitation_id}
       />
+      {data && (
+        <Alert
+          icon={<IconInfoCircle />}
+          color={data.sign_up === 'closed' ? 'yellow' : 'fare'}
+          mt="md"
+          role="note"
+        >
+          {t(`mode.${data.sign_up}`)}
+        </Alert>
+      )}
       {making && <NewInvitation onClose={close} />}
       {chosen !== null && <Withdraw invitation={chosen} onClose={() => setChosen(null)} />}
     </>

@@ -1,19 +1,26 @@
-import { Text } from '@mantine/core';
 import { Outlet } from '@tanstack/react-router';
-import { PageTitle } from '../../components/frame/PageTitle.tsx';
+import { NothingHere } from '../../components/frame/NotFound.tsx';
+import { Dimmed } from '../../components/styles.ts';
 import { useMe } from '../../session.tsx';
 import { useTranslation } from '../../i18n.ts';
+import '../rights-texts.ts';
 
 /**
  * Other users see that the page does not exist; the service answers their calls in the same way.
  */
 export function Operators() {
-  const { t } = useTranslation('common');
-  if (useMe()?.is_operator) return <Outlet />;
+  const { t } = useTranslation('operator_rights');
+  const me = useMe();
+  if (!me?.operator) return <NothingHere />;
+  const { role } = me.operator;
   return (
     <>
-      <PageTitle title={t('not_found.title')} />
-      <Text c="dimmed">{t('not_found.text')}</Text>
+      {role !== 'owner' && (
+        <Dimmed mb="sm">
+          {t('limited', { role: t(`role.${role}`), text: t(`role_text.${role}`) })}
+        </Dimmed>
+      )}
+      <Outlet />
     </>
   );
 }

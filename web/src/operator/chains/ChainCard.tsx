@@ -8,6 +8,7 @@ import { Ago, Took, useLocale, When } from '../../components/text.tsx';
 import { Figure } from '../Figure.tsx';
 import './chains-texts.ts';
 import { RescanDialog, ResumeDialog } from './ReadDialog.tsx';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 const colors: Record<OperatorChain['state'], string> = {
@@ -23,6 +24,7 @@ const colors: Record<OperatorChain['state'], string> = {
 /** One chain: how far it is read, and its problems. */
 export function ChainCard({ chain }: { chain: OperatorChain }) {
   const { t } = useTranslation('operator_chains');
+  const actions = useActions();
   const [opened, { open, close }] = useDisclosure(false);
   const { chain: name, title, chain_id, state } = chain;
   const Dialog = state === 'stopped' ? ResumeDialog : RescanDialog;
@@ -38,12 +40,17 @@ export function ChainCard({ chain }: { chain: OperatorChain }) {
           <Dimmed className="wrap">{t('name', { name, id: chain_id })}</Dimmed>
         </Stack>
         {state === 'stopped' && (
-          <Button size="xs" leftSection={<IconPlayerPlay size={16} />} onClick={open}>
+          <Button
+            size="xs"
+            leftSection={<IconPlayerPlay size={16} />}
+            onClick={open}
+            {...actions('money')}
+          >
             {t('resume')}
           </Button>
         )}
         {state !== 'stopped' && chain.scanned_height !== null && chain.endpoints > 0 && (
-          <RowButton leftSection={<IconRotate size={16} />} onClick={open}>
+          <RowButton leftSection={<IconRotate size={16} />} onClick={open} {...actions('money')}>
             {t('rescan')}
           </RowButton>
         )}
@@ -118,7 +125,7 @@ function Problems({ chain }: { chain: OperatorChain }) {
   const height = new Intl.NumberFormat(useLocale());
   // While the chain is stopped or refused, the last error only repeats the reason for this.
   const error = stopped_why === null && refused_why === null ? last_error : null;
-  const problems: [what: string, said: string][] = [
+  const problems: [what: string, message: string][] = [
     ...(stopped_why === null ? [] : [problem('stopped', stopped_why)]),
     ...(refused_why === null ? [] : [problem('refused', refused_why)]),
     ...(key_differs ? [problem('key_differs', '')] : []),
@@ -130,11 +137,11 @@ function Problems({ chain }: { chain: OperatorChain }) {
   if (problems.length === 0) return null;
   return (
     <CardFoot>
-      {problems.map(([what, said]) => (
+      {problems.map(([what, message]) => (
         <Text key={what} size="sm" className="wrap">
           {t(`problem.${what}`, {
             count: failures,
-            said,
+            said: message,
             from: height.format(rescan_from ?? 0),
             to: height.format(rescan_to ?? 0),
             rescanned: height.format(rescanned_height ?? 0),
@@ -145,6 +152,6 @@ function Problems({ chain }: { chain: OperatorChain }) {
   );
 }
 
-function problem(what: string, said: string): [string, string] {
-  return [what, said];
+function problem(what: string, message: string): [string, string] {
+  return [what, message];
 }

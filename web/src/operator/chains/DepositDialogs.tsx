@@ -1,4 +1,4 @@
-import { Anchor, Checkbox, Text, TextInput, type TextareaProps } from '@mantine/core';
+import { Anchor, Checkbox, Text, TextInput, type TextInputProps } from '@mantine/core';
 import { useState } from 'react';
 import { ApiFailure } from '../../api.ts';
 import type { OperatorDeposit } from '../../api-types.ts';
@@ -93,7 +93,7 @@ export function IgnoreDialog({ deposit, onClose }: DepositProps) {
   );
 }
 
-function Reason(props: TextareaProps) {
+function Reason(props: TextInputProps) {
   const { t } = useTranslation('operator_deposits');
   return <ReasonInput label={t('reason')} description={t('reason_hint')} {...props} />;
 }

@@ -16,6 +16,7 @@ import { liveMs } from '../live.ts';
 import { offered, useAddress } from '../search.ts';
 import { CreditDialog, IgnoreDialog } from './DepositDialogs.tsx';
 import './deposits-texts.ts';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 type State = OperatorDeposit['state'];
@@ -95,6 +96,7 @@ function Filters() {
 
 function DepositRows() {
   const { t } = useTranslation('operator_deposits');
+  const actions = useActions();
   const [{ state = 'held', why, chain, account, tx }] = useAddress('/operator/deposits');
   const [chosen, setChosen] = useState<['credit' | 'ignore', OperatorDeposit] | null>(null);
   const query = {
@@ -132,9 +134,13 @@ function DepositRows() {
       (row) =>
         row.state !== 'credited' && (
           <Group gap={6} justify="flex-end" wrap="nowrap">
-            <RowButton onClick={() => setChosen(['credit', row])}>{t('credit')}</RowButton>
+            <RowButton onClick={() => setChosen(['credit', row])} {...actions('money')}>
+              {t('credit')}
+            </RowButton>
             {row.state === 'held' && (
-              <RowButton onClick={() => setChosen(['ignore', row])}>{t('ignore')}</RowButton>
+              <RowButton onClick={() => setChosen(['ignore', row])} {...actions('money')}>
+                {t('ignore')}
+              </RowButton>
             )}
           </Group>
         ),

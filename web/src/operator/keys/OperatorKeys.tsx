@@ -13,16 +13,18 @@ import { useOperatorPages } from '../../queries.ts';
 import { useAction } from '../action.ts';
 import { NewOperatorKey } from './NewOperatorKey.tsx';
 import './operator-keys-texts.ts';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 export function OperatorKeys() {
   const { t } = useTranslation('operator_keys');
+  const actions = useActions();
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<OperatorKey | null>(null);
   return (
     <>
       <PageTitle title={t('common:nav.operator_keys')} text={t('text')}>
-        <Button leftSection={<IconPlus size={18} />} onClick={open}>
+        <Button leftSection={<IconPlus size={18} />} onClick={open} {...actions('own')}>
           {t('new')}
         </Button>
       </PageTitle>
@@ -35,6 +37,7 @@ export function OperatorKeys() {
 
 function KeyList(props: { onRevoke: (key: OperatorKey) => void }) {
   const { t } = useTranslation('operator_keys');
+  const actions = useActions();
   const found = useOperatorPages('GET /operator-keys', {});
   const columns: Column<OperatorKey>[] = [
     column.plain(t('name'), (row) => (
@@ -65,7 +68,11 @@ function KeyList(props: { onRevoke: (key: OperatorKey) => void }) {
     column.actions(
       (row) =>
         row.revoked_at === null && (
-          <RowButton onClick={() => props.onRevoke(row)} aria-label={`${t('revoke')}: ${row.name}`}>
+          <RowButton
+            onClick={() => props.onRevoke(row)}
+            aria-label={`${t('revoke')}: ${row.name}`}
+            {...actions('own')}
+          >
             {t('revoke')}
           </RowButton>
         ),

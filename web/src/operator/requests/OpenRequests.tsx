@@ -15,6 +15,7 @@ import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** Every unfinished request, oldest first. */
@@ -68,6 +69,7 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
 
 function Requests({ of, isFiltered }: { of: PagedRows<OpenRequest>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_queue');
+  const actions = useActions();
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
   const columns: Column<OpenRequest>[] = [
     column.plain(t('request'), ({ request_id, model_id }) => (
@@ -86,7 +88,9 @@ function Requests({ of, isFiltered }: { of: PagedRows<OpenRequest>; isFiltered: 
     column.actions(
       (row) =>
         row.status === 'IN_QUEUE' && (
-          <RowButton onClick={() => setChosen(row)}>{t('cancel')}</RowButton>
+          <RowButton onClick={() => setChosen(row)} {...actions('money')}>
+            {t('cancel')}
+          </RowButton>
         ),
     ),
   ];

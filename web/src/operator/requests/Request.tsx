@@ -25,6 +25,7 @@ import {
 import { isFinal } from '../../../../client/src/watch.ts';
 import { leftToRefund, RefundDialog } from './RefundDialog.tsx';
 import './request-texts.ts';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** One request of any account, with the operator's view of it. */
@@ -40,6 +41,7 @@ export function Request() {
 
 function Whole({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
+  const actions = useActions();
   const { status, account_id, email, key } = request;
   const [isRefunding, setRefunding] = useState(false);
   const [first, more] = useFacts(request);
@@ -60,7 +62,9 @@ function Whole({ request }: { request: OperatorRequest }) {
               </PlainButton>
             )}
             {leftToRefund(request) > 0n && (
-              <PlainButton onClick={() => setRefunding(true)}>{t('refund')}</PlainButton>
+              <PlainButton onClick={() => setRefunding(true)} {...actions('money')}>
+                {t('refund')}
+              </PlainButton>
             )}
           </>
         }

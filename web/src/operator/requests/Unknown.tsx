@@ -25,6 +25,7 @@ import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from '../search.ts';
 import './unknown-texts.ts';
 import { useOperatorPages } from '../../queries.ts';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** Requests and abandoned starts that may have run, at an unknown cost. */
@@ -90,6 +91,7 @@ export function Unknown() {
 
 function Sums(props: { sums: UnknownOutcomes[]; onResolve: (sum: UnknownOutcomes) => void }) {
   const { t } = useTranslation('operator_unknown');
+  const actions = useActions();
   return (
     <section>
       <Heading mb="sm">{t('by_upstream')}</Heading>
@@ -105,7 +107,9 @@ function Sums(props: { sums: UnknownOutcomes[]; onResolve: (sum: UnknownOutcomes
                   {t('oldest')} <When at={sum.oldest_at} />
                 </Dimmed>
               </div>
-              <RowButton onClick={() => props.onResolve(sum)}>{t('resolve_many')}</RowButton>
+              <RowButton onClick={() => props.onResolve(sum)} {...actions('money')}>
+                {t('resolve_many')}
+              </RowButton>
             </Group>
           ))}
         </Stack>
@@ -138,6 +142,7 @@ function OutcomeCard(props: {
 }) {
   const { t } = useTranslation('operator_unknown');
   const { outcome, onResolve } = props;
+  const actions = useActions();
   const { resolution } = outcome;
   return (
     <Card withBorder padding="lg" role="listitem">
@@ -152,7 +157,7 @@ function OutcomeCard(props: {
           </Group>
         </Stack>
         {onResolve && resolution === null && outcome.cost_usd_micro === null && (
-          <Button size="xs" onClick={() => onResolve(outcome)}>
+          <Button size="xs" onClick={() => onResolve(outcome)} {...actions('money')}>
             {t('resolve')}
           </Button>
         )}

@@ -14,19 +14,21 @@ import { NewVouchers } from './NewVouchers.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import './vouchers-texts.ts';
+import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };
 
 export function Vouchers() {
   const { t } = useTranslation('operator_vouchers');
+  const actions = useActions();
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<Voucher | null>(null);
   const found = useOperatorPages('GET /vouchers', {});
   return (
     <>
       <PageTitle title={t('common:nav.vouchers')} text={t('text')}>
-        <Button leftSection={<IconPlus size={18} />} onClick={open}>
+        <Button leftSection={<IconPlus size={18} />} onClick={open} {...actions('money')}>
           {t('new')}
         </Button>
       </PageTitle>
@@ -39,6 +41,7 @@ export function Vouchers() {
 
 function VoucherList(props: { of: PagedRows<Voucher>; onVoid: (voucher: Voucher) => void }) {
   const { t } = useTranslation('operator_vouchers');
+  const actions = useActions();
   const columns: Column<Voucher>[] = [
     column.plain(t('common:code'), (row) => (
       <Stack gap={0}>
@@ -61,7 +64,11 @@ function VoucherList(props: { of: PagedRows<Voucher>; onVoid: (voucher: Voucher)
     column.actions(
       (row) =>
         row.status === 'open' && (
-          <RowButton onClick={() => props.onVoid(row)} aria-label={`${t('void')}: …${row.last4}`}>
+          <RowButton
+            onClick={() => props.onVoid(row)}
+            aria-label={`${t('void')}: …${row.last4}`}
+            {...actions('money')}
+          >
             {t('void')}
           </RowButton>
         ),
@@ -93,7 +100,7 @@ function State({ row }: { row: Voucher }) {
       )}
       {row.status === 'open' && row.expires_at !== null && (
         <Text fz="xs" c="dimmed">
-          {t('until')} <When at={row.expires_at} brief />
+          {t('until')} <When at={row.expires_at} as="date" />
         </Text>
       )}
     </Stack>
