@@ -1,4 +1,4 @@
-import { Textarea, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 
 /** Inputs of several actions, with the lengths that the service takes. */
 
@@ -7,4 +7,4 @@ export const ReferenceInput = TextInput.withProps({
   maxLength: 255,
   autoComplete: 'off',
 });
-export const ReasonInput = Textarea.withProps({ maxLength: 1000, autosize: true, minRows: 2 });
+export const ReasonInput = TextInput.withProps({ maxLength: 1000, autoComplete: 'off' });

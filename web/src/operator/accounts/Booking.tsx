@@ -1,4 +1,4 @@
-import { Checkbox, Select, Text, TextInput } from '@mantine/core';
+import { Checkbox, Select, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useTranslation } from '../../i18n.ts';
 import { DateField } from '../../components/date/DateField.tsx';
@@ -34,11 +34,12 @@ export function Booking(props: {
     amount: '',
     reference: '',
     reason: '',
+    note: '',
     source: 'paid' as Source,
     lastDay: '',
     allows_debt: false,
   });
-  const { amount, reference, reason, source, lastDay, allows_debt } = values;
+  const { amount, reference, reason, note, source, lastDay, allows_debt } = values;
   const isCredit = kind === 'credit';
   const allows = isCredit ? 'above_zero' : 'change';
   const isComplete =
@@ -51,7 +52,8 @@ export function Booking(props: {
       return t(replayed ? 'replayed' : 'booked', { amount: shown });
     };
     if (isCredit) {
-      const body = { ...booking, source, expires_at: endOf(source, lastDay) };
+      const about = note.trim() === '' ? {} : { note: note.trim() };
+      const body = { ...booking, source, expires_at: endOf(source, lastDay), ...about };
       return act('POST /accounts/:account_id/credits', { params, body }, done);
     }
     const body = { ...booking, reason, allows_debt };
@@ -110,6 +112,9 @@ export function Booking(props: {
           description={t('allows_debt_hint')}
           {...tick('allows_debt')}
         />
+      )}
+      {isCredit && (
+        <ReasonInput label={t('note')} description={t('note_hint')} {...field('note')} />
       )}
       {!isCredit && (
         <ReasonInput

@@ -43,6 +43,11 @@ addTexts('operator_account', {
   ],
   reason: ['Reason', 'Причина'],
   reason_hint: ['The customer sees it in the statement.', 'Попадёт в выписку, её читает клиент.'],
+  note: ['Note for operators', 'Заметка для операторов'],
+  note_hint: [
+    'It stands in the operator log; the customer does not see it.',
+    'Попадёт в журнал операторов, клиент её не увидит.',
+  ],
   correct_title: ['Correct the balance', 'Исправить баланс'],
   correct_text: [
     'Use a negative amount to deduct. The balance never falls below zero.',

@@ -29,7 +29,7 @@ export function ResolveDialog({ of, onClose }: ResolveProps) {
     time: many?.oldest_at.slice(11, 16) ?? '',
   });
   const { outcome, cost, note } = values;
-  const start = new Date(`${values.since}Z`);
+  const start = new Date(`${values.day}T${values.time.trim()}Z`);
   const isNoTime = many !== null && Number.isNaN(start.getTime());
   const act = useAction();
   const amount = parseUsd(cost);
