@@ -1,14 +1,16 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { anyText, oneOf, type AddressValues } from '../address.ts';
+import { errorCodes, requestFilters, statuses } from './requests/request-search.ts';
 import { kinds } from '../studio/form/gallery-filter.ts';
 
 /** The choices that these pages offer; their queries may contain no others. */
 export const offered = {
-  periods: ['7', '30', '90'],
+  periods: ['1', '7', '30', '90'],
   accounts: ['active', 'suspended', 'operators'],
   tabs: ['keys', 'requests', 'statement', 'log'],
-  statuses: ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
-  rows: ['all', 'live', 'stopped', 'hidden', 'problem'],
+  statuses,
+  errors: errorCodes,
+  rows: ['sold', 'stopped', 'hidden', 'problem', 'all'],
   upstreams: ['all', 'trouble', 'not_set_up'],
   open: ['IN_QUEUE', 'IN_PROGRESS'],
   ages: ['60', '600', '3600', '86400'],
@@ -17,11 +19,13 @@ export const offered = {
   whys: ['unconfirmed', 'unmatched', 'review', 'dust', 'token', 'operator'],
 } as const;
 
+const { account: _, ...ofAccount } = requestFilters;
+
 /** How each page reads its query, by path. */
 export const searches = {
   '/operator': { days: oneOf(offered.periods) },
   '/operator/accounts': { q: anyText, only: oneOf(offered.accounts) },
-  '/operator/accounts/$account_id': { tab: oneOf(offered.tabs), status: oneOf(offered.statuses) },
+  '/operator/accounts/$account_id': { tab: oneOf(offered.tabs), ...ofAccount },
   '/operator/accounts/$account_id/receipts/$transfer_id': {},
   '/operator/catalog': {
     q: anyText,
@@ -31,6 +35,8 @@ export const searches = {
   },
   '/operator/catalog/row/$': {},
   '/operator/upstreams': { only: oneOf(offered.upstreams) },
+  '/operator/upstreams/$upstream': {},
+  '/operator/requests': requestFilters,
   '/operator/requests/$request_id': {},
   '/operator/queue': {
     upstream: anyText,
@@ -50,6 +56,7 @@ export const searches = {
   '/operator/vouchers': {},
   '/operator/invitations': {},
   '/operator/keys': {},
+  '/operator/settings': { q: anyText },
   '/operator/log': { by: anyText, action: anyText, account: anyText },
 };
 export type Page = keyof typeof searches;

@@ -61,8 +61,8 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
       await signIn(page, base, operator, password);
       await page.goto(`${base}/operator/accounts/${account.account_id}?tab=requests`);
       await page.getByRole('link', { name: 'fake/image' }).nth(1).waitFor();
-      await page.getByRole('combobox', { name: 'Status' }).click();
-      await page.getByRole('option', { name: 'Failed' }).click();
+      await page.getByRole('combobox', { name: 'Search requests' }).fill('fail');
+      await page.getByRole('option', { name: 'Failed', exact: true }).click();
       await page.waitForURL(/status=FAILED/);
       await page.getByRole('link', { name: 'fake/image' }).nth(1).waitFor({ state: 'detached' });
       assert.deepEqual(await barriers(page), []);

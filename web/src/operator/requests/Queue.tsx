@@ -1,4 +1,4 @@
-import { Anchor, Card, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Anchor, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { RowLink } from '../links.tsx';
@@ -26,10 +26,11 @@ export function Queue() {
       <PageTitle title={t('common:nav.queue')} text={t('text')} />
       <Stack gap="lg">
         {error && <Failure error={error} retry={() => void refetch()} since={dataUpdatedAt} />}
-        {(data || !error) && (
+        {!data && !error && <Skeleton h={320} />}
+        {data && (
           <>
-            <Upstreams upstreams={data?.upstreams} />
-            {data && data.accounts.length > 0 && (
+            <Upstreams upstreams={data.upstreams} />
+            {data.accounts.length > 0 && (
               <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
                 <Section title={t('accounts')}>
                   <DataList
@@ -51,7 +52,7 @@ export function Queue() {
             )}
           </>
         )}
-        <OpenRequests upstreams={names} />
+        {(data || error) && <OpenRequests upstreams={names} />}
       </Stack>
     </>
   );
@@ -67,9 +68,9 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 }
 
 /** Upstreams with work or a pause. Idle upstreams are left out. */
-function Upstreams({ upstreams }: { upstreams: QueueUpstream[] | undefined }) {
+function Upstreams({ upstreams }: { upstreams: QueueUpstream[] }) {
   const { t } = useTranslation('operator_queue');
-  const busy = upstreams?.filter(
+  const busy = upstreams.filter(
     ({ waiting, in_use, running, paused_until }) =>
       waiting + in_use + running > 0 || paused_until !== null,
   );
@@ -92,7 +93,7 @@ function Upstreams({ upstreams }: { upstreams: QueueUpstream[] | undefined }) {
   ];
   return (
     <Section title={t('upstreams')}>
-      {busy?.length === 0 ? (
+      {busy.length === 0 ? (
         <Text c="dimmed">{t('nobody')}</Text>
       ) : (
         <DataList
