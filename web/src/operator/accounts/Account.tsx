@@ -1,4 +1,4 @@
-import { Button, Group, Menu, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
+import { Button, Group, Menu, SimpleGrid, Skeleton, Stack, Tabs, Text } from '@mantine/core';
 import { IconCoins, IconDots } from '@tabler/icons-react';
 
 import { useState } from 'react';
@@ -6,21 +6,25 @@ import { usePathPart } from '../../address.ts';
 import { Dimmed, PlainButton } from '../../components/styles.ts';
 import type { OperatorAccount } from '../../api-types.ts';
 import { Copy } from '../../components/Copy.tsx';
+import { ApiFailure } from '../../api.ts';
+import { NothingHere } from '../../components/frame/NotFound.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Stat } from '../../components/Stat.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import { AccountBadges } from './AccountBadges.tsx';
-import { AccountDialog, type Action } from './AccountDialog.tsx';
+import { accountActions, rightFor, type Action } from './account-actions.ts';
+import { AccountDialog } from './AccountDialog.tsx';
 import { AccountKeys } from './AccountKeys.tsx';
 import { AccountPeople } from './AccountPeople.tsx';
-import { AccountRequests } from './AccountRequests.tsx';
 import { AccountStatement } from './AccountStatement.tsx';
 import './account-texts.ts';
 import { LogList } from '../LogList.tsx';
+import { RequestList } from '../requests/RequestList.tsx';
 import { SourceSums } from '../SourceSums.tsx';
 import { briefUsd } from '../../money.ts';
 import { offered, useAddress } from '../search.ts';
+import { useActions } from '../rights.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { useMe } from '../../session.tsx';
 import { useTranslation } from '../../i18n.ts';
@@ -28,42 +32,57 @@ import { useTranslation } from '../../i18n.ts';
 export function Account() {
   const { t } = useTranslation('operator_account');
   const account_id = usePathPart('account_id');
-  const [{ tab = 'keys' }, setAddress] = useAddress('/operator/accounts/$account_id');
+  const [{ tab = 'keys', ...search }, setAddress] = useAddress('/operator/accounts/$account_id');
   const found = useOperatorQuery('GET /accounts/:account_id', { params: { account_id } });
   const { data: account, error } = found;
-  if (error) return <Failure error={error} retry={() => void found.refetch()} />;
+  if (error instanceof ApiFailure && error.status === 404) return <NothingHere error={error} />;
+  if (error || !account) {
+    return (
+      <>
+        <PageTitle title={t('common:account')} />
+        {error ? (
+          <Failure error={error} retry={() => void found.refetch()} />
+        ) : (
+          <>
+            <Skeleton h={88} mb="lg" />
+            <Skeleton h={320} />
+          </>
+        )}
+      </>
+    );
+  }
   return (
     <>
-      <PageTitle title={account?.email ?? t('common:account')}>
-        {account && <Actions account={account} />}
+      <PageTitle title={account.email}>
+        <Actions account={account} />
       </PageTitle>
-      {account && (
-        <Group gap="md" mb="md" mt={-8}>
-          <AccountBadges account={account} />
-          {account.name !== null && <Text size="sm">{account.name}</Text>}
-          <Group gap={4} wrap="nowrap">
-            <Dimmed ff="monospace" className="wrap">
-              {account_id}
-            </Dimmed>
-            <Copy text={account_id} what={t('id')} />
-          </Group>
+      <Group gap="md" mb="md" mt={-8}>
+        <AccountBadges account={account} />
+        {account.name !== null && <Text size="sm">{account.name}</Text>}
+        <Group gap={4} wrap="nowrap">
+          <Dimmed ff="monospace" className="wrap">
+            {account_id}
+          </Dimmed>
+          <Copy text={account_id} what={t('id')} />
         </Group>
-      )}
+      </Group>
       <SimpleGrid cols={{ base: 2, xs: 3 }} mb="lg" spacing="sm">
         <Stat
           label={t('common:available')}
           note={
-            account && account.debt_usd_micro !== '0'
+            account.debt_usd_micro !== '0'
               ? t('debt', { amount: briefUsd(account.debt_usd_micro) })
               : undefined
           }
         >
-          {account && <Usd micro={account.available_usd_micro} />}
+          <Usd micro={account.available_usd_micro} />
         </Stat>
         <Stat label={t('common:reserved')}>
-          {account && <Usd micro={account.reserved_usd_micro} />}
+          <Usd micro={account.reserved_usd_micro} />
         </Stat>
-        <Stat label={t('month')}>{account && <Usd micro={account.month_usd_micro} />}</Stat>
+        <Stat label={t('month')}>
+          <Usd micro={account.month_usd_micro} />
+        </Stat>
       </SimpleGrid>
       <Tabs
         value={tab}
@@ -82,20 +101,18 @@ export function Account() {
         <Tabs.Panel value="keys">
           <Stack gap="xl">
             <AccountPeople account_id={account_id} account={account} />
-            <AccountKeys account_id={account_id} ceilings={account?.key_ceilings} />
-            {account && (
-              <Dimmed>
-                {t('made_at')} <When at={account.created_at} />
-              </Dimmed>
-            )}
+            <AccountKeys account_id={account_id} account={account} />
+            <Dimmed>
+              {t('made_at')} <When at={account.created_at} />
+            </Dimmed>
           </Stack>
         </Tabs.Panel>
         <Tabs.Panel value="requests">
-          <AccountRequests account_id={account_id} />
+          <RequestList search={search} onChange={setAddress} account_id={account_id} />
         </Tabs.Panel>
         <Tabs.Panel value="statement">
           <Stack gap="md">
-            <SourceSums label={t('deposits')} sums={account?.deposits} />
+            <SourceSums label={t('deposits')} sums={account.deposits} />
             <AccountStatement account_id={account_id} />
           </Stack>
         </Tabs.Panel>
@@ -111,6 +128,7 @@ function Actions({ account }: { account: OperatorAccount }) {
   const { t } = useTranslation('operator_account');
   const [action, setAction] = useState<Action | null>(null);
   const me = useMe();
+  const actions = useActions();
   const isActive = account.status === 'active';
   const isOwn = account.people.some(
     ({ person_id, role }) => person_id === me?.person_id && role === 'owner',
@@ -120,14 +138,19 @@ function Actions({ account }: { account: OperatorAccount }) {
       key={name}
       onClick={() => setAction(name)}
       disabled={disabled}
-      {...(danger && { color: 'red' })}
+      {...(danger && { c: 'var(--bad)' })}
+      {...actions(rightFor(name, account))}
     >
-      {t(labels[name])}
+      {t(accountActions[name].label)}
     </Menu.Item>
   );
   return (
     <>
-      <Button leftSection={<IconCoins size={18} />} onClick={() => setAction('credit')}>
+      <Button
+        leftSection={<IconCoins size={18} />}
+        onClick={() => setAction('credit')}
+        {...actions('money')}
+      >
         {t('credit')}
       </Button>
       <Menu position="bottom-end" width={260}>
@@ -153,16 +176,3 @@ function Actions({ account }: { account: OperatorAccount }) {
     </>
   );
 }
-
-const labels: Record<Action, string> = {
-  credit: 'credit',
-  correct: 'correct_title',
-  price: 'change_price',
-  invite: 'invite',
-  suspend: 'suspend',
-  resume: 'resume',
-  operator: 'make_operator',
-  unoperator: 'unmake_operator',
-  stop_keys: 'stop_keys',
-  allow_keys: 'allow_keys',
-};

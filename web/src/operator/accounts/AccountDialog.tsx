@@ -1,20 +1,9 @@
 import type { OperatorAccount } from '../../api-types.ts';
+import type { Action } from './account-actions.ts';
 import { Booking } from './Booking.tsx';
 import { InviteInto } from './InviteInto.tsx';
 import { PriceDialog } from './PriceDialog.tsx';
 import { SwitchDialog } from './SwitchDialog.tsx';
-
-export type Action =
-  | 'credit'
-  | 'correct'
-  | 'price'
-  | 'invite'
-  | 'suspend'
-  | 'resume'
-  | 'operator'
-  | 'unoperator'
-  | 'stop_keys'
-  | 'allow_keys';
 
 /** The actions of an operator on an account, one at a time. */
 export function AccountDialog(props: {

@@ -5,23 +5,26 @@ import { entriesOf } from '../../records.ts';
 import { useFields } from '../../components/Form.tsx';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { Dimmed, RowName, Heading, RowButton, Dot } from '../../components/styles.ts';
-import type { AccountKey, KeyCeilings } from '../../api-types.ts';
+import type { AccountKey, KeyCeilings, OperatorAccount } from '../../api-types.ts';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { Usd } from '../../components/text.tsx';
 import { briefUsd, formatUsd, parseUsd } from '../../money.ts';
 import './account-texts.ts';
 import { useAction } from '../action.ts';
+import { useActions } from '../rights.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** An account's keys with their limits, which the operator may change. */
-export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings | undefined }) {
+export function AccountKeys(props: { account_id: string; account: OperatorAccount | undefined }) {
   const { t } = useTranslation('operator_account');
-  const { account_id, ceilings } = props;
+  const { account_id, account } = props;
   const found = useOperatorPages('GET /accounts/:account_id/keys', { params: { account_id } });
   const [chosen, setChosen] = useState<AccountKey | null>(null);
+  const [ending, setEnding] = useState<AccountKey | null>(null);
+  const act = useActions()(account?.is_operator ? 'own' : 'keys');
   const columns: Column<AccountKey>[] = [
     column.plain(t('key'), (row) => (
       <Group gap={8}>
@@ -36,6 +39,7 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
           <Dimmed className="wrap">{t('made_by', { name: row.created_by_name })}</Dimmed>
         )}
         {row.revoked_at !== null && <Dot color="red">{t('revoked')}</Dot>}
+        {row.state === 'expired' && <Dot color="yellow">{t('expired')}</Dot>}
       </Group>
     )),
     column.usd(t('used'), (row) => row.month_usd_micro),
@@ -55,12 +59,22 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
     column.actions(
       (row) =>
         row.revoked_at === null && (
-          <RowButton
-            onClick={() => setChosen(row)}
-            aria-label={`${t('change_limits')}: ${row.name}`}
-          >
-            {t('change_limits')}
-          </RowButton>
+          <Group gap={6} justify="flex-end" wrap="nowrap">
+            <RowButton
+              onClick={() => setChosen(row)}
+              aria-label={`${t('change_limits')}: ${row.name}`}
+              {...act}
+            >
+              {t('change_limits')}
+            </RowButton>
+            <RowButton
+              onClick={() => setEnding(row)}
+              aria-label={`${t('revoke')}: ${row.name}`}
+              {...act}
+            >
+              {t('revoke')}
+            </RowButton>
+          </Group>
         ),
     ),
   ];
@@ -74,8 +88,9 @@ export function AccountKeys(props: { account_id: string; ceilings: KeyCeilings |
         columns={columns}
         keyOf={(row) => row.key_id}
       />
-      {ceilings && <OfNewKeys ceilings={ceilings} />}
+      {account && <OfNewKeys ceilings={account.key_ceilings} />}
       {chosen !== null && <Limits chosen={chosen} onClose={() => setChosen(null)} />}
+      {ending !== null && <Revoke ending={ending} onClose={() => setEnding(null)} />}
     </section>
   );
 }
@@ -148,6 +163,23 @@ function Limits(props: { chosen: AccountKey; onClose: () => void }) {
         error={countOf(jobs) === undefined && t('bad_count')}
         {...field('jobs')}
       />
+    </FormModal>
+  );
+}
+
+function Revoke({ ending, onClose }: { ending: AccountKey; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const act = useAction();
+  const params = { key_id: ending.key_id };
+  return (
+    <FormModal
+      onClose={onClose}
+      title={t('revoke_title', { name: ending.name })}
+      submit={t('revoke')}
+      danger
+      onSubmit={() => act('DELETE /keys/:key_id', { params }, t('key_revoked'))}
+    >
+      <Text size="sm">{t('revoke_text')}</Text>
     </FormModal>
   );
 }

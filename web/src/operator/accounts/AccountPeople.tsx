@@ -1,14 +1,13 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Group, Menu, Stack, Text } from '@mantine/core';
+import { IconDots } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useFields } from '../../components/Form.tsx';
 import { Dimmed, RowName, Heading, RowButton, Tag } from '../../components/styles.ts';
 import type { OperatorAccount, AccountPerson } from '../../api-types.ts';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
-import { FormModal } from '../../components/FormModal.tsx';
 import { When } from '../../components/text.tsx';
-import { useAction } from '../action.ts';
-import { LinkModal } from './LinkModal.tsx';
-import { EmailInput } from '../../components/inputs.ts';
+import { useMe } from '../../session.tsx';
+import { useActions } from '../rights.ts';
+import { PersonDialog, personActions, type PersonAction } from './PersonDialog.tsx';
 import { useTranslation } from '../../i18n.ts';
 import './account-texts.ts';
 
@@ -16,8 +15,7 @@ import './account-texts.ts';
 export function AccountPeople(props: { account_id: string; account: OperatorAccount | undefined }) {
   const { t } = useTranslation('operator_account');
   const { account_id, account } = props;
-  const [person, setPerson] = useState<AccountPerson | null>(null);
-  const [moving, setMoving] = useState<AccountPerson | null>(null);
+  const [chosen, setChosen] = useState<{ act: PersonAction; person: AccountPerson } | null>(null);
   const columns: Column<AccountPerson>[] = [
     column.plain(t('person'), (row) => (
       <Stack gap={0}>
@@ -27,24 +25,16 @@ export function AccountPeople(props: { account_id: string; account: OperatorAcco
         </Dimmed>
       </Stack>
     )),
-    column.plain(t('role'), (row) => (
-      <Group gap={6}>
-        {t(`common:role.${row.role}`)}
-        {row.two_factor_enabled && <Tag>{t('two_factor')}</Tag>}
-      </Group>
-    )),
+    column.plain(t('role'), (row) => <RoleOf person={row} />),
     column.plain(t('seen'), (row) =>
       row.seen_at === null ? t('never_seen') : <When at={row.seen_at} />,
     ),
     column.actions((row) => (
-      <Group gap={6} justify="flex-end">
-        <RowButton onClick={() => setMoving(row)} aria-label={`${t('email_change')}: ${row.email}`}>
-          {t('email_change')}
-        </RowButton>
-        <RowButton onClick={() => setPerson(row)} aria-label={`${t('reset')}: ${row.email}`}>
-          {t('reset')}
-        </RowButton>
-      </Group>
+      <Acts
+        person={row}
+        ofOperators={account?.is_operator ?? false}
+        onChoose={(act) => setChosen({ act, person: row })}
+      />
     )),
   ];
   return (
@@ -60,68 +50,85 @@ export function AccountPeople(props: { account_id: string; account: OperatorAcco
           keyOf={(row) => row.person_id}
         />
       )}
-      {account?.invitations.map(({ invitation_id, email, role, expires_at }) => (
+      {account?.invitations.map(({ invitation_id, email, role, operator_role, expires_at }) => (
         <Text key={invitation_id} size="sm" mt="xs" className="wrap">
           {email}
           <Text span c="dimmed">
             {' · '}
-            {t('invited', { role: t(`common:role.${role}`) })} <When at={expires_at} brief />
+            {t('invited', {
+              role: operator_role
+                ? t(`operator_rights:role.${operator_role}`)
+                : t(`common:role.${role}`),
+            })}{' '}
+            <When at={expires_at} as="date" />
           </Text>
         </Text>
       ))}
-      {person !== null && (
-        <ResetLink account_id={account_id} person={person} onClose={() => setPerson(null)} />
-      )}
-      {moving !== null && (
-        <NewEmail account_id={account_id} person={moving} onClose={() => setMoving(null)} />
+      {chosen !== null && (
+        <PersonDialog
+          {...chosen}
+          account_id={account_id}
+          ofOperators={account?.is_operator ?? false}
+          onClose={() => setChosen(null)}
+        />
       )}
     </section>
   );
 }
 
-/** For a user who cannot confirm a new address by mail: the operator confirms it instead. */
-function NewEmail(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
+function RoleOf({
+  person: { role, operator_role, two_factor_enabled },
+}: {
+  person: AccountPerson;
+}) {
   const { t } = useTranslation('operator_account');
-  const { account_id, person, onClose } = props;
-  const act = useAction();
-  const { values, field } = useFields({ email: '' });
-  const given = { params: { account_id, person_id: person.person_id }, body: values };
-  const done = t('email_changed', values);
   return (
-    <FormModal
-      onClose={onClose}
-      title={t('email_title', { email: person.email })}
-      submit={t('email_submit')}
-      onSubmit={() => act('POST /accounts/:account_id/people/:person_id/email', given, done)}
-    >
-      <Stack>
-        <Text size="sm">{t('email_text')}</Text>
-        <EmailInput label={t('new_email')} {...field('email')} />
-      </Stack>
-    </FormModal>
+    <Group gap={6}>
+      {operator_role === null
+        ? t(`common:role.${role}`)
+        : t('runs_as', { role: t(`operator_rights:role.${operator_role}`) })}
+      {two_factor_enabled && <Tag>{t('two_factor')}</Tag>}
+    </Group>
   );
 }
 
-function ResetLink(props: { account_id: string; person: AccountPerson; onClose: () => void }) {
+/** The people of an operator's account are changed by owners of the service only. */
+function Acts(props: {
+  person: AccountPerson;
+  ofOperators: boolean;
+  onChoose: (act: PersonAction) => void;
+}) {
   const { t } = useTranslation('operator_account');
-  const { account_id, person, onClose } = props;
-  const { email, person_id } = person;
-  const act = useAction();
-  const params = { account_id, person_id };
+  const { person, ofOperators, onChoose } = props;
+  const actions = useActions();
+  const me = useMe();
+  const offered = personActions.filter(
+    (act) =>
+      (act !== 'two_factors' || person.two_factor_enabled) &&
+      (act !== 'remove' || person.person_id !== me?.person_id),
+  );
   return (
-    <LinkModal
-      onClose={onClose}
-      title={t('reset_title', { email })}
-      submit={t('reset_make')}
-      make={() => act('POST /accounts/:account_id/people/:person_id/reset', { params })}
-      made={{
-        title: t('reset_link'),
-        once: t('once_title'),
-        text: t('reset_made', { email }),
-        what: t('reset_link'),
-      }}
-    >
-      <Text size="sm">{t('reset_text')}</Text>
-    </LinkModal>
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <RowButton
+          px={8}
+          aria-label={t('acts_on', { email: person.email })}
+          {...actions(ofOperators ? 'own' : 'accounts')}
+        >
+          <IconDots size={16} />
+        </RowButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {offered.map((act) => (
+          <Menu.Item
+            key={act}
+            onClick={() => onChoose(act)}
+            {...(act === 'remove' && { c: 'var(--bad)' })}
+          >
+            {t(`act.${act}`)}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
   );
 }

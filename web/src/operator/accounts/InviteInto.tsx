@@ -1,10 +1,9 @@
-import { Select } from '@mantine/core';
 import { useFields } from '../../components/Form.tsx';
-import type { OperatorAccount, Role } from '../../api-types.ts';
-import { allRoles } from '../../dashboard/team/team.ts';
+import type { OperatorAccount, OperatorRole, Role } from '../../api-types.ts';
 import './account-texts.ts';
 import { useAction } from '../action.ts';
 import { LinkModal } from './LinkModal.tsx';
+import { OperatorRoleSelect, RoleSelect } from './PersonDialog.tsx';
 import { EmailInput } from '../../components/inputs.ts';
 import { useTranslation } from '../../i18n.ts';
 
@@ -15,8 +14,11 @@ export function InviteInto(props: { account: OperatorAccount; onClose: () => voi
   const { values, field } = useFields({
     email: account.people.length === 0 ? account.email : '',
     role: 'owner' as Role,
+    operator_role: 'support' as OperatorRole,
   });
-  const given = { params: { account_id: account.account_id }, body: values };
+  const { email, role, operator_role } = values;
+  const body = { email, ...(account.is_operator ? { operator_role } : { role }) };
+  const given = { params: { account_id: account.account_id }, body };
   return (
     <LinkModal
       onClose={onClose}
@@ -31,12 +33,11 @@ export function InviteInto(props: { account: OperatorAccount; onClose: () => voi
       }}
     >
       <EmailInput label={t('invite_email')} data-autofocus {...field('email')} />
-      <Select
-        label={t('role')}
-        data={allRoles.map((value) => ({ value, label: t(`common:role.${value}`) }))}
-        allowDeselect={false}
-        {...field('role')}
-      />
+      {account.is_operator ? (
+        <OperatorRoleSelect {...field('operator_role')} />
+      ) : (
+        <RoleSelect {...field('role')} />
+      )}
     </LinkModal>
   );
 }
