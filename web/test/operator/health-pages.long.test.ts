@@ -178,7 +178,9 @@ describe('the operator’s live pages', { skip: withoutBrowser() ?? false }, () 
       );
       await at('/operator/catalog/row/fake/image', options, async (page) => {
         const state = page.getByText(say('Stopped', 'Снята'), { exact: true });
-        await page.getByRole('button', { name: say('Stop selling', 'Снять с продажи') }).click();
+        const stop = { name: say('Stop selling', 'Снять с продажи'), exact: true };
+        await page.getByRole('button', stop).click();
+        await page.getByRole('dialog').getByRole('button', stop).click();
         await state.first().waitFor();
         await checked(page, `catalog-stopped-${name}`);
         await page.goto(`${originOf(service)}/operator`);

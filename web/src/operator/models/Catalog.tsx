@@ -1,15 +1,31 @@
-import { Alert, Badge, Code, Group, List, SegmentedControl, Stack, Text } from '@mantine/core';
+import {
+  Accordion,
+  Alert,
+  Badge,
+  Box,
+  Code,
+  Group,
+  List,
+  SegmentedControl,
+  Skeleton,
+  Stack,
+  Text,
+} from '@mantine/core';
 import { IconAlertTriangle, IconBook } from '@tabler/icons-react';
 import { useState } from 'react';
 import { RowLink } from '../links.tsx';
-import { Dimmed, RowName } from '../../components/styles.ts';
+import { Dimmed, Heading, Note, RowButton, RowName, Tag } from '../../components/styles.ts';
 import type { CatalogProblem, CatalogRow } from '../../api-types.ts';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { SearchField } from '../../components/list/SearchField.tsx';
-import { MarginLines, PriceLines, Reason, StateBadge } from '../margin.tsx';
-import { everyLiveMs } from '../live.ts';
 import './catalog-texts.ts';
+import { Drawer } from '../../components/Dialog.tsx';
+import { Failure } from '../../components/Failure.tsx';
+import { History } from './History.tsx';
+import { Sale } from './Sale.tsx';
+import { MarginLines, needed, PriceLines, Reason, StateBadge } from '../margin.tsx';
+import { everyLiveMs } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { kinds } from '../../studio/form/gallery-filter.ts';
 import { offered, useAddress } from '../search.ts';
@@ -58,8 +74,8 @@ export function Catalog() {
         />
         <SegmentedControl
           aria-label={t('state')}
-          value={state ?? 'all'}
-          onChange={(value) => setAddress({ state: value === 'all' ? undefined : value })}
+          value={state ?? 'sold'}
+          onChange={(value) => setAddress({ state: value === 'sold' ? undefined : value })}
           data={offered.rows.map((value) => ({ value, label: t(value) }))}
         />
       </Group>
@@ -68,6 +84,11 @@ export function Catalog() {
         of={{ rows, error: found.error, retry: () => void found.refetch(), more: null }}
         all={all}
       />
+      {!state && found.data && (
+        <Hidden
+          rows={found.data.data.filter((row) => fits(row, { q, kind, state: 'hidden', upstream }))}
+        />
+      )}
     </>
   );
 }
@@ -79,10 +100,54 @@ function fits(row: CatalogRow, { q, kind, state, upstream }: CatalogFilter): boo
   if (kind && row.kind !== kind) return false;
   if (upstream && !names.includes(upstream)) return false;
   if (state === 'problem' && row.problem === null) return false;
-  if (state && state !== 'problem' && row.state !== state) return false;
+  if (!state && row.state === 'hidden') return false;
+  if (state && state !== 'problem' && state !== 'all' && row.state !== state) return false;
   const said = [row.id, row.name, row.task, row.file, ...names].join(' ').toLowerCase();
   const words = (q ?? '').toLowerCase().split(/\s+/);
   return words.every((word) => said.includes(word));
+}
+
+/** Rows that are not sold because their upstreams are not set up, folded by upstream. */
+function Hidden({ rows }: { rows: CatalogRow[] }) {
+  const { t } = useTranslation('operator_catalog');
+  if (rows.length === 0) return null;
+  const groups = Map.groupBy(rows, ({ upstreams: [first] }) => first?.upstream ?? '');
+  return (
+    <Box component="section" mt="xl" aria-label={t('hidden_rows')}>
+      <Heading mb={4}>{t('hidden_rows')}</Heading>
+      <Dimmed mb="sm">{t('hidden_text')}</Dimmed>
+      <Accordion variant="default" chevronPosition="left" order={3}>
+        {[...groups].toSorted().map(([name, of]) => (
+          <Accordion.Item key={name} value={name}>
+            <Accordion.Control>
+              <Text size="sm" className="wrap">
+                <Text span inherit fw={500}>
+                  {name}
+                </Text>
+                {' · '}
+                {t('rows', { count: of.length })}
+                {of[0]!.reason !== null && (
+                  <Note span className="wrap">
+                    {' · '}
+                    {needed(of[0]!.reason, (variables) => t('needs', { variables }))}
+                  </Note>
+                )}
+              </Text>
+            </Accordion.Control>
+            <Accordion.Panel>
+              <Stack gap={6}>
+                {of.map((row) => (
+                  <RowLink key={row.id} to={`/operator/catalog/row/${row.id}`}>
+                    {row.id}
+                  </RowLink>
+                ))}
+              </Stack>
+            </Accordion.Panel>
+          </Accordion.Item>
+        ))}
+      </Accordion>
+    </Box>
+  );
 }
 
 const problemsShown = 12;
@@ -129,6 +194,7 @@ function Rows({ of, all }: { of: PagedRows<CatalogRow>; all: number }) {
   const { rows } = of;
   const { t } = useTranslation('operator_catalog');
   const [shown, setShown] = useState(pageSize);
+  const [edited, setEdited] = useState<CatalogRow | null>(null);
   const more = rows && rows.length > shown ? () => setShown(shown + pageSize) : null;
   const columns: Column<CatalogRow>[] = [
     column.plain(t('common:model'), (row) => <Named row={row} />),
@@ -142,6 +208,13 @@ function Rows({ of, all }: { of: PagedRows<CatalogRow>; all: number }) {
     ),
     column.plain(t('upstreams'), (row) =>
       row.upstreams.length === 0 ? null : <Upstreams row={row} />,
+    ),
+    column.actions((row) =>
+      row.unit === null ? null : (
+        <RowButton onClick={() => setEdited(row)} aria-label={t('edit_row', { name: row.name })}>
+          {t('edit')}
+        </RowButton>
+      ),
     ),
   ];
   return (
@@ -162,7 +235,28 @@ function Rows({ of, all }: { of: PagedRows<CatalogRow>; all: number }) {
         columns={columns}
         keyOf={(row) => `${row.file} ${row.id}`}
       />
+      {edited && <EditColumn row={edited} onClose={() => setEdited(null)} />}
     </>
+  );
+}
+
+/** How one row is sold, in a column beside the list. */
+function EditColumn({ row, onClose }: { row: CatalogRow; onClose: () => void }) {
+  const { t } = useTranslation('operator_catalog');
+  const found = useOperatorQuery('GET /models/*', { params: { '*': row.id } });
+  const { data: detail, error } = found;
+  return (
+    <Drawer opened onClose={onClose} title={row.name ?? row.id} position="right" size="lg">
+      {error && <Failure error={error} retry={() => void found.refetch()} />}
+      {!detail && !error && <Skeleton h={280} />}
+      {detail && (
+        <Stack gap="xl">
+          <Sale row={detail} reload={found.refetch} />
+          <History row={detail} />
+          <RowLink to={`/operator/catalog/row/${row.id}`}>{t('whole_row')}</RowLink>
+        </Stack>
+      )}
+    </Drawer>
   );
 }
 
@@ -186,6 +280,7 @@ function State({ row }: { row: CatalogRow }) {
   return (
     <Stack gap={2} align="flex-start">
       <StateBadge row={row} />
+      {row.override && <Tag>{t('set_here')}</Tag>}
       <Reason row={row} />
     </Stack>
   );

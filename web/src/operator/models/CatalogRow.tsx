@@ -1,7 +1,6 @@
 import {
   Alert,
   Badge,
-  Button,
   Card,
   Group,
   List,
@@ -11,60 +10,24 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { usePathPart } from '../../address.ts';
-import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Note, RowName, Heading, Dot } from '../../components/styles.ts';
 import type { CatalogRoute, CatalogRowDetail } from '../../api-types.ts';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Percent, Took, Usd } from '../../components/text.tsx';
-import { Failure, showFailure } from '../../components/Failure.tsx';
+import { Failure } from '../../components/Failure.tsx';
 import { BackLink } from '../../components/frame/BackLink.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { Stat } from '../../components/Stat.tsx';
-import { useAction } from '../action.ts';
-import { MarginLines, needed, StateBadge, StoppedBy } from '../margin.tsx';
 import './catalog-texts.ts';
+import { History } from './History.tsx';
+import { Sale } from './Sale.tsx';
+import { MarginLines, needed, StateBadge } from '../margin.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { useTranslation } from '../../i18n.ts';
 
-/** Stops or resumes sales of the row. */
-function Selling({ row, changed }: { row: CatalogRowDetail; changed: () => void }) {
-  const { t } = useTranslation('operator_catalog');
-  const act = useAction();
-  const isStopped = row.stopped !== null;
-  const status = isStopped ? 'live' : 'stopped';
-  const done = t(isStopped ? 'resumed' : 'stopped_now', { name: row.name });
-  const change = useMutation({
-    mutationFn: () => act('PATCH /models/*', { params: { '*': row.id }, body: { status } }, done),
-    onSuccess: changed,
-    onError: showFailure,
-  });
-  const button = (
-    <Button
-      size="xs"
-      variant={isStopped ? 'filled' : 'default'}
-      leftSection={isStopped ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
-      onClick={() => change.mutate()}
-      loading={change.isPending}
-    >
-      {t(isStopped ? 'resume' : 'stop')}
-    </Button>
-  );
-  if (row.stopped === null) return <Group>{button}</Group>;
-  return (
-    <Alert color="yellow" title={t('stopped')} icon={<IconPlayerPause size={18} />}>
-      <Stack gap="sm" align="flex-start">
-        {t('stopped_text')}
-        <StoppedBy {...row.stopped} />
-        {button}
-      </Stack>
-    </Alert>
-  );
-}
-
-/** One row of the catalog. */
 export function CatalogRow() {
   const { t } = useTranslation('operator_catalog');
   const id = usePathPart('_splat');
@@ -80,8 +43,9 @@ export function CatalogRow() {
       {!row && !error && <Skeleton h={280} />}
       {row && (
         <Stack gap="lg">
-          <Selling row={row} changed={() => void found.refetch()} />
           <Facts row={row} />
+          <Sale row={row} reload={found.refetch} />
+          <History row={row} />
           <RecentDays recent={row.recent} />
           <Routes row={row} />
           {row.rates.length > 0 && <Rates row={row} />}
