@@ -16,6 +16,7 @@ const components: Record<Page, ReturnType<typeof lazyPage>> = {
   // A model's id contains slashes.
   '/operator/catalog/row/$': lazyPage(() => import('./models/CatalogRow.tsx'), 'CatalogRow'),
   '/operator/upstreams': lazyPage(() => import('./models/Upstreams.tsx'), 'Upstreams'),
+  '/operator/upstreams/$upstream': lazyPage(() => import('./models/Upstream.tsx'), 'Upstream'),
   '/operator/requests': lazyPage(() => import('./requests/Requests.tsx'), 'Requests'),
   '/operator/requests/$request_id': lazyPage(() => import('./requests/Request.tsx'), 'Request'),
   '/operator/queue': lazyPage(() => import('./requests/Queue.tsx'), 'Queue'),

@@ -13,13 +13,13 @@ import {
 import { IconPlayerPlay, IconStethoscope } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useMutation } from '@tanstack/react-query';
 import { CardFoot, Dimmed, Heading, RowButton, Dot } from '../../components/styles.ts';
 import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
-import { showFailure } from '../../components/Failure.tsx';
 import { Percent, Took, Usd, When } from '../../components/text.tsx';
-import { useAction } from '../action.ts';
+import { useAction, usePress } from '../action.ts';
+import { useActions } from '../rights.ts';
 import { Figure } from '../Figure.tsx';
+import { PlainLink } from '../links.tsx';
 import './upstreams-texts.ts';
 import { UpstreamTest } from './UpstreamTest.tsx';
 import { useTranslation } from '../../i18n.ts';
@@ -28,6 +28,7 @@ import type { Translate } from '../../texts/format.ts';
 /** One upstream: its state and its actions. */
 export function UpstreamCard({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
+  const actions = useActions();
   const [isTesting, setTesting] = useState(false);
   return (
     <Card withBorder padding="lg" component="article" aria-label={upstream.name}>
@@ -36,7 +37,11 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
         <Group gap="xs">
           {isPaused(upstream) && <Wake name={upstream.name} label="wake" />}
           {upstream.set_up && (
-            <RowButton leftSection={<IconStethoscope size={16} />} onClick={() => setTesting(true)}>
+            <RowButton
+              leftSection={<IconStethoscope size={16} />}
+              onClick={() => setTesting(true)}
+              {...actions('catalog')}
+            >
               {t('test')}
             </RowButton>
           )}
@@ -70,7 +75,16 @@ function Head({ upstream }: { upstream: Upstream }) {
   return (
     <Stack gap={4} style={{ minWidth: 0 }}>
       <Group gap="xs">
-        <Heading>{name}</Heading>
+        <Heading>
+          <PlainLink to={`/operator/upstreams/${name}`} fw={600}>
+            {name}
+          </PlainLink>
+        </Heading>
+        {upstream.state !== 'on' && (
+          <Dot color={upstream.state === 'off' ? 'red' : 'orange'}>
+            {t(`state.${upstream.state}`)}
+          </Dot>
+        )}
         <Dot color={color}>{t(state, { count: state === 'keys_paused' ? keys : models })}</Dot>
         {upstream.class !== null && (
           <Tooltip label={t(`classes.${upstream.class}`)} multiline w={280} events={allEvents}>
@@ -103,13 +117,11 @@ const allEvents = { hover: true, focus: true, touch: true };
 function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model' }) {
   const { name, model, label } = props;
   const { t } = useTranslation('operator_upstreams');
+  const actions = useActions();
   const act = useAction();
-  const wake = useMutation({
-    mutationFn: () => {
-      const given = { params: { upstream: name }, body: { model } };
-      return act('POST /upstreams/:upstream/resume', given, t('woken', { name: model ?? name }));
-    },
-    onError: showFailure,
+  const wake = usePress(() => {
+    const given = { params: { upstream: name }, body: { model } };
+    return act('POST /upstreams/:upstream/resume', given, t('woken', { name: model ?? name }));
   });
   return (
     <Button
@@ -117,6 +129,7 @@ function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model
       variant={model === undefined ? 'filled' : 'default'}
       leftSection={<IconPlayerPlay size={16} />}
       onClick={() => wake.mutate()}
+      {...actions('catalog')}
       loading={wake.isPending}
     >
       {t(label)}

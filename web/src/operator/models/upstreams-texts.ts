@@ -75,6 +75,97 @@ addTexts('operator_upstreams', {
       '{{count}} строки каталога',
     ],
   ],
+  back: ['All upstreams', 'Все апстримы'],
+  last_day: ['The last 24 hours', 'Последние 24 часа'],
+  chart_hour: ['Hour', 'Час'],
+  chart_latency: ['Run time', 'Выполнение'],
+  median: ['Median', 'Медиана'],
+  p95_of: ['95 % are faster than', '95 % укладываются в'],
+  chart_errors: ['Errors', 'Ошибки'],
+  chart_cost: ['Cost', 'Затраты'],
+  chart_counted: [
+    'By the hour in which requests came, over at most the newest {{n}} requests of all upstreams.',
+    'По часу, в который пришёл запрос; учтены не больше {{n}} новейших запросов всех апстримов.',
+  ],
+  sells: ['Models at this upstream', 'Модели этого апстрима'],
+  sells_none: ['No row of the catalog uses it.', 'Ни одна строка каталога к нему не обращается.'],
+  state: {
+    on: ['On', 'Включён'],
+    draining: ['Draining', 'Дорабатывает'],
+    off: ['Off', 'Выключен'],
+  },
+  state_text: {
+    draining: [
+      'Nothing new starts here; running jobs go on. Models with another upstream use that one.',
+      'Новое здесь не начинается, начатое завершается. Модели с другим апстримом обращаются к нему.',
+    ],
+    off: [
+      'It is not called at all. Its running jobs wait until it is on again or their time is up.',
+      'К нему не обращаются совсем. Начатые задания ждут включения или конца своего времени.',
+    ],
+  },
+  switch: {
+    on: ['Switch on', 'Включить'],
+    draining: ['Drain', 'Доработать и закрыть'],
+    off: ['Switch off', 'Выключить'],
+  },
+  switch_title: {
+    draining: ['Let {{name}} drain?', 'Закрыть {{name}} для нового?'],
+    off: ['Switch {{name}} off?', 'Выключить {{name}}?'],
+  },
+  state_set: {
+    on: ['{{name}} is on.', '{{name}} включён.'],
+    draining: ['{{name}} drains.', '{{name}} дорабатывает.'],
+    off: ['{{name}} is off.', '{{name}} выключен.'],
+  },
+  off_new: [
+    'New requests go to the other upstreams of their models. Models without another one get 503.',
+    'Новые запросы идут к другим апстримам своих моделей. Где другого нет, ответ 503.',
+  ],
+  off_waiting: [
+    [
+      '{{count}} waiting request moves to another upstream or waits.',
+      '{{count}} waiting requests move to another upstream or wait.',
+    ],
+    [
+      '{{count}} ждущий запрос перейдёт к другому апстриму или подождёт.',
+      '{{count}} ждущих запроса перейдут к другому апстриму или подождут.',
+      '{{count}} ждущих запросов перейдут к другому апстриму или подождут.',
+      '{{count}} ждущих запроса перейдут к другому апстриму или подождут.',
+    ],
+  ],
+  draining_running: [
+    ['{{count}} running job goes on to its end.', '{{count}} running jobs go on to their end.'],
+    [
+      '{{count}} начатое задание завершится.',
+      '{{count}} начатых задания завершатся.',
+      '{{count}} начатых заданий завершатся.',
+      '{{count}} начатых задания завершатся.',
+    ],
+  ],
+  off_running: [
+    [
+      '{{count}} running job is not asked about until it is on again; if its time ends first, the customer pays nothing.',
+      '{{count}} running jobs are not asked about until it is on again; if their time ends first, the customers pay nothing.',
+    ],
+    [
+      '{{count}} начатое задание не будем опрашивать, пока апстрим выключен; если раньше кончится его время, клиент не платит.',
+      '{{count}} начатых задания не будем опрашивать, пока апстрим выключен; если раньше кончится их время, клиенты не платят.',
+      '{{count}} начатых заданий не будем опрашивать, пока апстрим выключен; если раньше кончится их время, клиенты не платят.',
+      '{{count}} начатых задания не будем опрашивать, пока апстрим выключен; если раньше кончится их время, клиенты не платят.',
+    ],
+  ],
+  log_reason: ['Reason, for the log', 'Причина, для журнала'],
+  set_key: ['Set key', 'Задать ключ'],
+  key_title: ['Key of {{name}}', 'Ключ {{name}}'],
+  key_text: [
+    'It is used in place of the variable, in all processes within seconds. It is stored encrypted and never shown again. Several keys are separated by spaces.',
+    'Он заменит переменную во всех процессах за несколько секунд. Хранится зашифрованным и больше не показывается. Несколько ключей разделяются пробелами.',
+  ],
+  key_set: ['{{name}} has a new key.', '{{name}}: новый ключ.'],
+  key_removed: ['{{name}} uses its variable again.', '{{name}} снова берёт ключ из переменной.'],
+  key_remove: ['Use the variable again', 'Снова брать из переменной'],
+  stored_key: ['Key set here: {{ends}}', 'Ключ задан здесь: {{ends}}'],
   until: ['Paused until', 'На паузе до'],
   failures: [
     ['{{count}} failure in a row', '{{count}} failures in a row'],
