@@ -26,6 +26,7 @@ const components: Record<Page, ReturnType<typeof lazyPage>> = {
   '/operator/vouchers': lazyPage(() => import('./vouchers/Vouchers.tsx'), 'Vouchers'),
   '/operator/invitations': lazyPage(() => import('./accounts/Invitations.tsx'), 'Invitations'),
   '/operator/keys': lazyPage(() => import('./keys/OperatorKeys.tsx'), 'OperatorKeys'),
+  '/operator/settings': lazyPage(() => import('./settings/Settings.tsx'), 'Settings'),
   '/operator/log': lazyPage(() => import('./Log.tsx'), 'Log'),
 };
 

@@ -181,5 +181,6 @@ export const commonTexts = {
     invitations: ['Invitations', 'Приглашения'],
     operator_keys: ['Operator keys', 'Ключи оператора'],
     log: ['Operator log', 'Журнал оператора'],
+    service_settings: ['Settings', 'Настройки'],
   },
 } as const;

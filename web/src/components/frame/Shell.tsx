@@ -6,6 +6,7 @@ import { lazy, Suspense, type ReactNode } from 'react';
 import { useLive } from '../../live.tsx';
 import type { Me } from '../../api-types.ts';
 import { AccountScope, chooseAccount, useSwitchAccount } from '../../session.tsx';
+import { Banner } from './Banner.tsx';
 import { Palette } from '../palette/Palette.tsx';
 import { Balance, PersonButton, SearchButton } from './Header.tsx';
 import { BottomBar, SideMenu } from './Menu.tsx';
@@ -74,6 +75,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </nav>
       <main id="content" tabIndex={-1} className={classes.main}>
         <Box maw={section.path === '/studio' ? 2400 : 1240} mx="auto">
+          <Banner />
           {account?.status === 'suspended' && section.path !== '/operator' && <Suspended />}
           {account || ownPages.some((path) => pathname.startsWith(path)) ? (
             children

@@ -1,5 +1,6 @@
 import {
   IconActivity,
+  IconAdjustments,
   IconBook,
   IconChartBar,
   IconCoins,
@@ -80,6 +81,7 @@ const sections: Section[] = [
       { path: '/operator/vouchers', name: 'vouchers', icon: IconTicket },
       { path: '/operator/keys', name: 'operator_keys', icon: IconKey, begins: 'access' },
       { path: '/operator/log', name: 'log', icon: IconHistory },
+      { path: '/operator/settings', name: 'service_settings', icon: IconAdjustments },
     ],
   },
 ];
