@@ -1,12 +1,10 @@
 import { Badge, Card, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { Dimmed, Heading, PlainButton } from '../components/styles.ts';
 import { notice } from '../components/frame/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
 import type { AuditResult } from '../api-types.ts';
 import { useLocale, When } from '../components/text.tsx';
-import { showFailure } from '../components/Failure.tsx';
-import { useAction } from './action.ts';
+import { useAction, usePress } from './action.ts';
 import { useTranslation } from '../i18n.ts';
 import './overview-texts.ts';
 
@@ -17,11 +15,10 @@ import './overview-texts.ts';
 export function Books({ verdict }: { verdict: AuditResult | null | undefined }) {
   const { t } = useTranslation('operator_overview');
   const act = useAction();
-  const prove = useMutation({
-    mutationFn: () => act('POST /audit', {}),
-    onSuccess: ({ proved }) => notice({ message: t(proved ? 'proved_now' : 'proving') }),
-    onError: showFailure,
-  });
+  const prove = usePress(
+    () => act('POST /audit', {}),
+    ({ proved }) => notice({ message: t(proved ? 'proved_now' : 'proving') }),
+  );
   return (
     <Card withBorder p="md" id="books">
       <Group justify="space-between" align="flex-start">
@@ -48,6 +45,13 @@ export function Books({ verdict }: { verdict: AuditResult | null | undefined }) 
   );
 }
 
+/** The name of the text that says how the books are. */
+export function booksState(verdict: AuditResult | null) {
+  if (verdict === null) return 'books_never';
+  if (!verdict.ok) return 'books_broken';
+  return verdict.is_behind ? 'books_read' : 'books_ok';
+}
+
 function Said({ verdict }: { verdict: AuditResult | null }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();
@@ -58,7 +62,7 @@ function Said({ verdict }: { verdict: AuditResult | null }) {
       </Dimmed>
     );
   }
-  const { ok, checked, took_ms, proved_at } = verdict;
+  const { ok, checked, took_ms, proved_at, whole_at } = verdict;
   const number = new Intl.NumberFormat(locale);
   const { laws = 0, transfers = 0, requests = 0, accounts = 0 } = checked;
   const seconds = number.format(Math.round(took_ms / 10) / 100);
@@ -69,7 +73,7 @@ function Said({ verdict }: { verdict: AuditResult | null }) {
         color={ok ? 'fare' : 'red'}
         {...(ok && { leftSection: <IconCheck size={12} /> })}
       >
-        {t(ok ? 'books_ok' : 'books_broken')}
+        {t(booksState(verdict))}
       </Badge>
       <Dimmed>
         {t('books_checked', {
@@ -81,7 +85,14 @@ function Said({ verdict }: { verdict: AuditResult | null }) {
         })}
       </Dimmed>
       <Dimmed>
-        {t('proved')} <When at={proved_at} />
+        {t('proved')} <When at={proved_at} />.{' '}
+        {whole_at === null ? (
+          t('whole_never')
+        ) : (
+          <>
+            {t('whole')} <When at={whole_at} />
+          </>
+        )}
       </Dimmed>
     </>
   );

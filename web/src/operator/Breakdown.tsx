@@ -1,20 +1,23 @@
 import { Box, Card, Stack, Tabs } from '@mantine/core';
 import { useState } from 'react';
-import { RowLink } from './links.tsx';
+import { RequestsLink, RowLink } from './links.tsx';
 import { RowName, Heading, RowButton } from '../components/styles.ts';
 import type { Revenue, RevenueSum } from '../api-types.ts';
 import { type Column, column, DataList } from '../components/list/DataList.tsx';
-import { sumColumns } from './figures.tsx';
+import { firstMoment, sumColumns } from './figures.tsx';
+import type { RequestSearch } from './requests/request-search.ts';
 import { useTranslation } from '../i18n.ts';
 import './overview-texts.ts';
 
 const parts = ['by_model', 'by_upstream', 'by_kind', 'by_account'] as const;
+type Part = (typeof parts)[number];
 type Row = RevenueSum & { account_id?: string };
 
 const shownMax = 10;
 
 /** Revenue by model, upstream, kind and account. */
 export function Breakdown({ figures }: { figures: Revenue }) {
+  const from = firstMoment(figures);
   const { t } = useTranslation('operator_overview');
   const rows: Record<(typeof parts)[number], Row[]> = {
     by_model: figures.by_model,
@@ -35,7 +38,7 @@ export function Breakdown({ figures }: { figures: Revenue }) {
         </Tabs.List>
         {parts.map((part) => (
           <Tabs.Panel key={part} value={part}>
-            <Sums part={part} rows={rows[part]} />
+            <Sums part={part} rows={rows[part]} from={from} />
           </Tabs.Panel>
         ))}
       </Tabs>
@@ -43,13 +46,21 @@ export function Breakdown({ figures }: { figures: Revenue }) {
   );
 }
 
-function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
+/** The filter that finds the requests of a row. */
+function searchOf(part: Part, { name, account_id }: Row): RequestSearch {
+  if (part === 'by_account') return { account: account_id };
+  // The service names kinds by the same words.
+  if (part === 'by_kind') return { kind: name as RequestSearch['kind'] };
+  return part === 'by_model' ? { model: name } : { upstream: name };
+}
+
+function Sums({ part, rows, from }: { part: Part; rows: Row[]; from: string | undefined }) {
   const { t } = useTranslation('operator_overview');
   const [all, setAll] = useState(false);
   const most = rows.reduce((max, row) => Math.max(max, Number(row.charged_usd_micro)), 0);
   const columns: Column<Row>[] = [
     column.plain(t(`name.${part}`), (row) => <Name part={part} row={row} most={most} />),
-    ...sumColumns<Row>(t),
+    ...sumColumns<Row>(t, (row) => ({ ...searchOf(part, row), from })),
   ];
   return (
     <Stack gap="sm">
@@ -68,7 +79,7 @@ function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
   );
 }
 
-function Name({ part, row, most }: { part: string; row: Row; most: number }) {
+function Name({ part, row, most }: { part: Part; row: Row; most: number }) {
   const { t } = useTranslation('common');
   const name = part === 'by_kind' ? t(`kind.${row.name}`) : row.name;
   // Refunds can exceed the charges of a period.
@@ -76,7 +87,9 @@ function Name({ part, row, most }: { part: string; row: Row; most: number }) {
   return (
     <Box miw={140}>
       {row.account_id === undefined ? (
-        <RowName className="wrap">{name}</RowName>
+        <RowName className="wrap">
+          <RequestsLink search={searchOf(part, row)}>{name}</RequestsLink>
+        </RowName>
       ) : (
         <RowLink to={`/operator/accounts/${row.account_id}`}>{name}</RowLink>
       )}

@@ -2,12 +2,18 @@ import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Dimmed, Note } from '../components/styles.ts';
 
-/** A figure of a card, with its name and a note. */
-export function Figure(props: { label: string; children: ReactNode; note?: ReactNode }) {
+/** A figure with its name and a note. Those of one row that differ in size stand on one line. */
+export function Figure(props: {
+  label: string;
+  children: ReactNode;
+  note?: ReactNode;
+  fz?: 20 | 28;
+}) {
+  const { fz } = props;
   return (
     <Box style={{ minWidth: 0 }}>
       <Dimmed>{props.label}</Dimmed>
-      <Text component="div" fz={18} fw={600} className="number">
+      <Text component="div" fz={fz ?? 18} {...(fz && { lh: '36px' })} fw={600} className="number">
         {props.children}
       </Text>
       {props.note && (

@@ -1,49 +1,54 @@
-import '@mantine/charts/styles.css';
-import { BarChart } from '@mantine/charts';
-import type { RevenueDay } from '../api-types.ts';
 import { useTranslation } from '../i18n.ts';
+import type { Revenue, RevenueSum } from '../api-types.ts';
+import { Chart } from '../components/chart/Chart.tsx';
 import { useLocale } from '../components/text.tsx';
-import { briefUsd } from '../money.ts';
+import { nameOfDay } from './figures.tsx';
 import './overview-texts.ts';
 
-/** Revenue and cost by day. Hidden from screen readers, which have the table view instead. */
-export default function RevenueChart({ days }: { days: RevenueDay[] }) {
+type Of = (sum: RevenueSum) => number;
+const revenue: Of = (sum) => Number(sum.charged_usd_micro);
+const ended: Of = (sum) => sum.completed + sum.failed;
+
+/** Money or requests by day or hour; the period before as a dashed line. */
+export function RevenueChart({ figures, of }: { figures: Revenue; of: 'money' | 'requests' }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();
-  const shortDay = new Intl.DateTimeFormat(locale, {
-    day: 'numeric',
-    month: 'short',
-    timeZone: 'UTC',
+  const { by_day, before, days } = figures;
+  const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+  const series = (name: string, color: string, value: Of) => ({
+    name,
+    color,
+    values: by_day.map(value),
   });
-  const data = days.map((day) => ({
-    day: shortDay.format(new Date(`${day.name}T00:00:00Z`)),
-    revenue: Number(day.charged_usd_micro) / 1e6,
-    cost: Number(day.cost_usd_micro) / 1e6,
-  }));
+  const past = days === 1 ? t('before_hours') : t('before_days', { n: days });
+  const shared = {
+    label: t('by_day'),
+    columnsName: t(days === 1 ? 'hour' : 'day'),
+    columns: by_day.map(({ name }) => nameOfDay(locale)(name)),
+    isOpen: true,
+  };
+  if (of === 'requests')
+    return (
+      <Chart
+        {...shared}
+        series={[
+          series(t('completed'), 'var(--c1)', (sum) => sum.completed),
+          series(t('failed_count'), 'var(--c4)', (sum) => sum.failed),
+        ]}
+        before={{ name: past, values: before.map(ended) }}
+        format={(value) => number.format(value)}
+      />
+    );
   return (
-    <BarChart
-      h={260}
-      data={data}
-      dataKey="day"
+    <Chart
+      {...shared}
+      shape="lines"
       series={[
-        { name: 'revenue', label: t('revenue'), color: 'var(--c1)' },
-        { name: 'cost', label: t('cost'), color: 'var(--n7)' },
+        series(t('revenue'), 'var(--c1)', revenue),
+        series(t('cost'), 'var(--c2)', (sum) => Number(sum.cost_usd_micro)),
+        series(t('common:margin'), 'var(--c3)', (sum) => Number(sum.margin_usd_micro)),
       ]}
-      withLegend
-      tickLine="none"
-      gridAxis="x"
-      maxBarWidth={22}
-      valueFormatter={(usd) => briefUsd(BigInt(Math.round(usd * 1e6)))}
-      yAxisProps={{ width: 72, tickFormatter: (usd: number) => axisUsd(usd) }}
-      xAxisProps={{ minTickGap: 24 }}
-      barProps={{ isAnimationActive: false, radius: 2 }}
-      barChartProps={{ accessibilityLayer: false, barGap: 1, barCategoryGap: '15%' }}
-      aria-hidden
+      before={{ name: t('revenue_before', { of: past }), values: before.map(revenue) }}
     />
   );
-}
-
-/** Axis labels are round numbers. */
-function axisUsd(usd: number): string {
-  return `$${new Intl.NumberFormat('en', { maximumFractionDigits: 6 }).format(usd)}`;
 }

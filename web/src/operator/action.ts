@@ -1,5 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { argsOf, operatorApi, type CallArguments, type OperatorCalls, type Reply } from '../api.ts';
+import { showFailure } from '../components/Failure.tsx';
 import { notice } from '../components/frame/notice.ts';
 
 /** Runs an operator's action, then reloads the console's data and the user's own. */
@@ -17,4 +18,9 @@ export function useAction() {
     void queries.invalidateQueries({ queryKey: ['account'] });
     return reply;
   };
+}
+
+/** The work of a button that asks nothing more: a failure is shown as a notice. */
+export function usePress<Result>(work: () => Promise<Result>, done?: (result: Result) => void) {
+  return useMutation({ mutationFn: work, onSuccess: done, onError: showFailure });
 }

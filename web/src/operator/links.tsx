@@ -1,19 +1,63 @@
 import { Anchor } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { QueryLink } from '../address.ts';
+import type { RequestSearch } from './requests/request-search.ts';
 
 /** A link within a row. */
 export function PlainLink({ to, fw, children }: { to: string; fw?: number; children: ReactNode }) {
   return (
-    <Anchor component={Link} to={to} fz="sm" {...(fw !== undefined && { fw })} className="wrap">
+    <Anchor
+      component={Link}
+      to={to}
+      display="inline-block"
+      // High enough for a finger.
+      py={2}
+      fz="sm"
+      {...(fw !== undefined && { fw })}
+      className="wrap"
+    >
       {children}
     </Anchor>
   );
 }
 
-/** A link that names its row. */
 export function RowLink(props: { to: string; children: ReactNode }) {
   return <PlainLink {...props} fw={500} />;
+}
+
+/** Quieter than below words, which are smaller. */
+const figureLine = {
+  textDecorationColor: 'var(--n7)',
+  textDecorationThickness: 1,
+  textUnderlineOffset: 4,
+};
+
+/** A figure as a link to the page with what it counts. */
+export function PageLink(props: {
+  to: string;
+  search?: Record<string, string | undefined>;
+  children: ReactNode;
+}) {
+  const given = Object.entries(props.search ?? {}).filter(([, value]) => value !== undefined);
+  return (
+    <Anchor
+      component={QueryLink}
+      to={props.to}
+      search={Object.fromEntries(given)}
+      inherit
+      c="inherit"
+      className="wrap"
+      style={figureLine}
+    >
+      {props.children}
+    </Anchor>
+  );
+}
+
+/** A link to the requests that a figure counts. */
+export function RequestsLink(props: { search: RequestSearch; children: ReactNode }) {
+  return <PageLink {...props} to="/operator/requests" />;
 }
 
 export function RequestLink({ id, children }: { id: string; children: ReactNode }) {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { createVouchers } from '../../../server/test/kit/by-command-line.ts';
 import { rawSql } from '../../../server/src/lib/sql/sql.ts';
-import { createVouchers } from '../../../server/src/operations/accounts/voucher.ts';
 import {
   barriers,
   enter,
@@ -42,17 +42,43 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       const { page, context, faults } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator`);
       await page.getByText('By model').waitFor();
+      const shifted = await page.evaluate<number>(`new Promise((tell) => {
+        new PerformanceObserver((list) => {
+          tell(list.getEntries().reduce((sum, { value }) => sum + value, 0));
+        }).observe({ type: 'layout-shift', buffered: true });
+        setTimeout(() => tell(0), 300);
+      })`);
+      assert.ok(shifted < 0.02, String(shifted));
+      const main = page.locator('main');
+      for (const name of ['Revenue', 'Upstream cost', 'Margin', 'Requests', 'Failed']) {
+        const figure = main.getByText(name, { exact: true }).first().locator('..');
+        const href = await figure.locator('a').first().getAttribute('href');
+        assert.match(href!, /^\/operator\/requests\?.*from=/, name);
+      }
       await page.getByText('All clear').waitFor();
-      await page.locator('.recharts-bar-rectangle path').first().waitFor();
+      await page.locator('[data-chart=lines] polyline').first().waitFor();
       await page.getByText('$0.04', { exact: true }).first().waitFor();
-      const requests = page.getByText('Requests', { exact: true }).locator('..');
-      assert.match(await requests.innerText(), /^Requests\s+5\s+1 failed$/);
+      const failed = main.getByText('Failed', { exact: true }).first().locator('..');
+      assert.match(await failed.innerText(), /^Failed\s+1\s+None before\s+20% of requests$/);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-overview-${size}`);
-      await page.getByText('Table', { exact: true }).click();
+      const views = page.getByRole('radiogroup', { name: 'Show as' });
+      await views.getByText('Requests', { exact: true }).click();
+      await page.locator('[data-chart=bars]').waitFor();
+      await page.getByText('24 hours', { exact: true }).click();
+      await page.waitForURL(/days=1$/);
+      await main.getByText('No charges in this period').waitFor();
+      await page.getByText('30 days', { exact: true }).click();
+      await views.getByText('Table', { exact: true }).click();
       await page.getByText('New accounts', { exact: true }).first().waitFor();
       await page.getByRole('tab', { name: 'Top accounts' }).click();
-      await page.getByRole('link', { name: 'a1@example.com' }).waitFor();
+      await page
+        .getByLabel('Top accounts')
+        .getByRole('link', { name: 'a1@example.com' })
+        .first()
+        .waitFor();
+      const lately = page.getByLabel('Failed lately');
+      await lately.getByRole('link', { name: 'fake/image' }).first().waitFor();
       await page.getByRole('button', { name: 'Check now' }).click();
       await page.getByText('Checked just now.').waitFor();
       await page.getByText('The books balance').first().waitFor();
@@ -209,4 +235,6 @@ async function earn(service: Service): Promise<void> {
       update request_results s set created_at = now() - r.n * interval '2 days'
       from r where r.request_id = s.request_id`),
   );
+  // Stored sums of past days, which know nothing of the requests that were moved there.
+  await service.db.run(rawSql('truncate revenue_days, revenue, spending'));
 }
