@@ -31,7 +31,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.getByRole('link', { name: 'Go to the overview' }).click();
-    await page.waitForURL(`${base}/dashboard`);
+    await page.waitForURL(`${base}/operator`);
     assert.deepEqual(faults, []);
     await context.close();
 

@@ -1,13 +1,15 @@
-import { Anchor, Box, Card, Group, Stack, Text } from '@mantine/core';
-import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import { Anchor, Box, Group, Text } from '@mantine/core';
+import { IconCircleCheck } from '@tabler/icons-react';
 import { useTranslation } from '../i18n.ts';
 import { QueryLink } from '../address.ts';
-import { RowName, Heading } from '../components/styles.ts';
 import type { AttentionLine } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
+import { Todo } from '../components/Home.tsx';
+import { RowButton } from '../components/styles.ts';
 import { When } from '../components/text.tsx';
-import { live } from './live.ts';
+import { AttentionAction, hasAction } from './AttentionAction.tsx';
 import './attention-texts.ts';
+import { everyLiveMs } from './live.ts';
 import { useOperatorQuery } from '../queries.ts';
 
 interface Place {
@@ -50,9 +52,28 @@ const namesAll = new Set<AttentionLine['what']>([
   'unknown_outcomes',
 ]);
 
-/** Problems that need the operator. */
+/** Money or results are in danger while these last. */
+const bad = new Set<AttentionLine['what']>([
+  'books_broken',
+  'disk_low',
+  'storage_away',
+  'credential_refused',
+  'credit_used_up',
+  'xpub_differs',
+  'chain_stopped',
+  'jobs_stranded',
+  'costs_exceed_charges',
+]);
+
+/** Problems that need the operator, each with its act. */
 export function Attention() {
-  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery('GET /attention', {}, live);
+  const { t } = useTranslation('operator_attention');
+  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery(
+    'GET /attention',
+    {},
+    everyLiveMs,
+  );
+  const lines = data?.data ?? [];
   return (
     <>
       {error && (
@@ -61,68 +82,81 @@ export function Attention() {
         </Box>
       )}
       {/* After an error, old data must not say that nothing needs attention now. */}
-      {data && (data.data.length > 0 || !error) && <Said lines={data.data} />}
+      {data && lines.length === 0 && !error && (
+        <Group gap={6} wrap="nowrap" c="dimmed" mih={60} align="flex-start">
+          <IconCircleCheck size={17} style={{ flexShrink: 0, marginTop: 2 }} aria-hidden />
+          <Text size="sm">{t('nothing')}</Text>
+        </Group>
+      )}
+      <Todo
+        lines={lines.map((line) => ({
+          id: line.what,
+          title: <Title line={line} />,
+          text: <About line={line} />,
+          isBad: bad.has(line.what),
+          act: hasAction(line) ? <AttentionAction line={line} /> : <Way line={line} />,
+        }))}
+      />
     </>
   );
 }
 
-function Said({ lines }: { lines: AttentionLine[] }) {
+/** Leads to its page, unless a button beside it does. */
+function Title({ line }: { line: AttentionLine }) {
   const { t } = useTranslation('operator_attention');
-  if (lines.length === 0) {
-    return (
-      <Group gap={6} mb="md" mt={-8} wrap="nowrap" c="dimmed">
-        <IconCircleCheck size={17} style={{ flexShrink: 0 }} aria-hidden />
-        <Text size="sm">{t('nothing')}</Text>
-      </Group>
-    );
-  }
+  const place = hasAction(line) && placeOf(line);
+  const text = t(`of.${line.what}`, { count: line.count });
+  if (!place) return text;
   return (
-    <Card withBorder p="md" mb="lg" component="section" aria-label={t('title')}>
-      <Group gap={8} mb="sm" wrap="nowrap">
-        <IconAlertTriangle size={20} color="var(--warn)" style={{ flexShrink: 0 }} aria-hidden />
-        <Heading>{t('title')}</Heading>
-      </Group>
-      <Stack gap={6} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-        {lines.map((line) => (
-          <li key={line.what}>
-            <Waiting line={line} />
-          </li>
-        ))}
-      </Stack>
-    </Card>
+    <Anchor component={QueryLink} {...place} inherit c="inherit">
+      {text}
+    </Anchor>
   );
 }
 
-function Waiting({ line: { what, count, of, since } }: { line: AttentionLine }) {
-  const { t, i18n } = useTranslation('operator_attention');
-  const place = places[what];
-  const text = t(`of.${what}`, { count });
-  const names = new Intl.ListFormat(i18n.language, { type: 'unit' }).format(of);
+function Way({ line }: { line: AttentionLine }) {
+  const { t } = useTranslation('operator_attention');
+  const place = placeOf(line);
+  if (place === null) return null;
+  const name = t(`of.${line.what}`, { count: line.count });
   return (
-    <Text size="sm" className="wrap">
-      {place ? (
-        <Anchor
-          component={QueryLink}
-          to={place.to}
-          search={place.search ?? {}}
-          {...(place.hash !== undefined && { hash: place.hash })}
-          fz="sm"
-          fw={500}
-          underline="always"
-        >
-          {text}
-        </Anchor>
-      ) : (
-        <RowName span>{text}</RowName>
-      )}
-      {names !== '' && `: ${names}`}
+    <RowButton component={QueryLink} {...place} aria-label={`${t('common:open')}: ${name}`}>
+      {t('common:open')}
+    </RowButton>
+  );
+}
+
+/** The page on which the problem is solved; that of the one thing that has it, if there is one. */
+function placeOf({ what, count, of }: AttentionLine): (Place & { search: object }) | null {
+  const place = places[what];
+  if (!place) return null;
+  const one = count === 1 || (of.length === 1 && namesAll.has(what)) ? of[0] : undefined;
+  const search = place.search ?? {};
+  if (one === undefined) return { ...place, search };
+  if (place.to === '/operator/upstreams')
+    return { to: `${place.to}/${one.split(/[# ]/)[0]}`, search };
+  if (place.to === '/operator/queue') return { ...place, search: { ...search, upstream: one } };
+  if (ofModels.has(what)) return { to: `/operator/catalog/row/${one}`, search: {} };
+  return { ...place, search };
+}
+
+const ofModels = new Set<AttentionLine['what']>(['sold_below_cost', 'costs_exceed_charges']);
+
+function About({ line: { what, count, of, since } }: { line: AttentionLine }) {
+  const { t, language } = useTranslation('operator_attention');
+  const names = new Intl.ListFormat(language, { type: 'unit' }).format(of);
+  if (names === '' && since === undefined) return null;
+  return (
+    <>
+      {names}
       {of.length > 0 && of.length < count && !namesAll.has(what) && ' …'}
       {since !== undefined && (
         <>
-          {` · ${t('since')} `}
+          {names !== '' && ' · '}
+          {`${t('since')} `}
           <When at={since} />
         </>
       )}
-    </Text>
+    </>
   );
 }

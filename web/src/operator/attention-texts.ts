@@ -7,6 +7,20 @@ addTexts('operator_attention', {
     'All clear: books, upstreams, queue, catalog and disk are fine.',
     'Ничего срочного: книги, апстримы, очередь, каталог и диск в порядке.',
   ],
+  act: {
+    books_old: ['Check now', 'Проверить'],
+    credit_used_up: ['Resume', 'Возобновить'],
+    upstream_paused: ['Resume', 'Возобновить'],
+    model_paused: ['Resume', 'Возобновить'],
+    models_stopped: ['Sell again', 'Продавать'],
+    deposits_held: ['Credit', 'Зачислить'],
+    unknown_outcomes: ['Resolve', 'Разобрать'],
+  },
+  done: {
+    proved: ['The books are checked.', 'Книги проверены.'],
+    resumed: ['{{name}} gets requests again.', '{{name}}: запросы снова идут.'],
+    sold: ['{{name}} is sold again.', '{{name}}: снова в продаже.'],
+  },
   of: {
     restored_copy: [
       'This database is a restored copy: nothing is started or sent until you run farebox resume-after-restore',
