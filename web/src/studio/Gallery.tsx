@@ -1,6 +1,5 @@
 import './studio-texts.ts';
 import {
-  Badge,
   Box,
   Chip,
   Group,
@@ -25,9 +24,10 @@ import { PageTitle } from '../components/frame/PageTitle.tsx';
 import { Cover } from './Cover.tsx';
 import classes from './Gallery.module.css';
 import type { Model } from '../api-types.ts';
-import { filterModels } from './models.ts';
+import { addressOf, filterModels } from './models.ts';
 import { useModels } from './price.ts';
-import { Rate } from './form/Rate.tsx';
+import { Rate, useSeconds } from './form/Rate.tsx';
+import { facts, StoppedNote, Uncensored } from './marks.tsx';
 import { kinds, sorts, type GalleryFilter } from './form/gallery-filter.ts';
 import { useTranslation } from '../i18n.ts';
 
@@ -180,10 +180,6 @@ function Filters(props: {
   );
 }
 
-export function addressOf({ id }: Pick<Model, 'id'>): string {
-  return `/studio/${id.split('/').map(encodeURIComponent).join('/')}`;
-}
-
 function Cards({ models }: { models: Model[] }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md" onKeyDown={moveAmongCards}>
@@ -222,19 +218,26 @@ function nearest(cards: HTMLElement[], from: HTMLElement, way: 1 | -1): HTMLElem
 
 function ModelCard({ model }: { model: Model }) {
   const { t } = useTranslation('studio');
+  const seconds = useSeconds(model);
   return (
     <Link to={addressOf(model)} className={classes.card} data-model-card>
       <Cover model={model} />
-      <Stack gap={6} p="md" flex={1}>
+      <Stack gap={6} p={{ base: 'sm', xs: 'md' }} flex={1} miw={0}>
         <Group gap={8} justify="space-between" wrap="nowrap" align="start">
           <Text fw={600} lh={1.3}>
             {model.name}
           </Text>
           {model.uncensored && <Uncensored />}
         </Group>
-        <Dimmed lineClamp={2}>{model.description}</Dimmed>
+        <StoppedNote model={model} />
+        <Dimmed lineClamp={2} className={classes.words}>
+          {model.description}
+        </Dimmed>
         <Box mt="auto" pt={6}>
-          <Rate model={model} />
+          <Group gap="xs" justify="space-between" wrap="nowrap">
+            <Rate model={model} />
+            {seconds && <Note className="number">{seconds}</Note>}
+          </Group>
           <Note mt={2} truncate>
             {[
               t(`task.${model.task}`, { defaultValue: model.task }),
@@ -245,23 +248,5 @@ function ModelCard({ model }: { model: Model }) {
         </Box>
       </Stack>
     </Link>
-  );
-}
-
-/** The maximum of one request, and the resolutions. */
-export function facts(
-  { max, max_unit, resolutions, kind }: Model,
-  t: TFunction<'studio'>,
-): string[] {
-  const most = max > 0 && kind !== 'text' ? [t(`up_to.${max_unit}`, { count: max })] : [];
-  return resolutions.length > 0 ? [...most, resolutions.join(', ')] : most;
-}
-
-export function Uncensored() {
-  const { t } = useTranslation('studio');
-  return (
-    <Badge variant="default" title={t('uncensored_text')} flex="none">
-      {t('uncensored')}
-    </Badge>
   );
 }

@@ -30,6 +30,20 @@ export function rates(model: Model): string[] {
   return least < model.price ? [usd(least), usd(model.price)] : [usd(model.price)];
 }
 
+/** Says that the operator stopped the model, with the operator's note; null if it is sold. */
+export function stoppedText(
+  { status, status_note: note }: Pick<Model, 'status' | 'status_note'>,
+  t: Translate,
+): string | null {
+  if (status !== 'stopped') return null;
+  return note ? t('stopped_note', { note }) : t('stopped');
+}
+
+/** The path of the model's page. */
+export function addressOf({ id }: Pick<Model, 'id'>): string {
+  return `/studio/${id.split('/').map(encodeURIComponent).join('/')}`;
+}
+
 /** Matching models, best first. */
 export function filterModels(
   models: Model[],
@@ -51,11 +65,13 @@ export function filterModels(
   );
 }
 
-/** The first model that `filterModels` suggests, preferably one whose example needs no file. */
+/** The first model that `choose` suggests, preferably one that is sold and whose example needs no file. */
 export function firstChoice(models: Model[]): Model | undefined {
   const needsFile = ({ example }: Model) => JSON.stringify(example).includes('://');
+  const isStopped = ({ status }: Model) => status === 'stopped';
   const [first] = filterModels(models, {}).toSorted(
-    (a, b) => Number(needsFile(a)) - Number(needsFile(b)),
+    (a, b) =>
+      Number(isStopped(a)) - Number(isStopped(b)) || Number(needsFile(a)) - Number(needsFile(b)),
   );
   return first;
 }

@@ -1,3 +1,4 @@
+import { taskWords } from '../../../server/src/core/task-words.ts';
 import { addTexts } from '../i18n.ts';
 
 addTexts('studio', {
@@ -57,29 +58,11 @@ addTexts('studio', {
     count: ['up to {{count}}', 'до {{count}}'],
     megapixels: ['up to {{count}} MP', 'до {{count}} Мп'],
   },
+  stopped: ['Stopped by the operator', 'Снята с продажи оператором'],
+  stopped_note: ['Stopped by the operator: {{note}}', 'Снята с продажи оператором: {{note}}'],
   uncensored: ['uncensored', 'uncensored'],
   uncensored_text: ['This model has no content filter', 'У этой модели нет фильтра содержания'],
-  task: {
-    'text-to-image': ['Text to image', 'Картинка по тексту'],
-    edit: ['Edit an image', 'Правка картинки'],
-    upscale: ['Upscale', 'Увеличение'],
-    reframe: ['Reframe', 'Другой кадр'],
-    'layer-decomposition': ['Layers', 'Слои'],
-    'text-to-vector': ['Text to vector', 'Вектор по тексту'],
-    'text-to-video': ['Text to video', 'Видео по тексту'],
-    'image-to-video': ['Image to video', 'Видео по картинке'],
-    'reference-to-video': ['References to video', 'Видео по образцам'],
-    'video-edit': ['Edit a video', 'Правка видео'],
-    'video-extend': ['Extend a video', 'Продление видео'],
-    'video-analyze': ['Analyze a video', 'Анализ видео'],
-    'video-to-video/edit': ['Video to video', 'Видео из видео'],
-    'character-animation': ['Animate a character', 'Оживление персонажа'],
-    'talking-avatar': ['Talking avatar', 'Говорящий аватар'],
-    'lip-sync': ['Lip sync', 'Синхронизация губ'],
-    'video-to-audio': ['Audio for a video', 'Звук из видео'],
-    'motion-control': ['Motion control', 'Управление движением'],
-    chat: ['Chat', 'Чат'],
-  },
+  task: taskWords,
   field: {
     prompt: ['Prompt', 'Запрос'],
     negative_prompt: ['Things to avoid', 'Чего избегать'],
