@@ -156,6 +156,14 @@ addTexts('studio', {
     'This file is {{size}} MiB. The maximum is {{max}} MiB.',
     'В этом файле {{size}} МиБ. Загрузить можно не больше {{max}} МиБ.',
   ],
+  too_long: [
+    ['{{count}} character. The most is {{max}}.', '{{count}} characters. The most is {{max}}.'],
+    [
+      '{{count}} знак. Можно не больше {{max}}.',
+      '{{count}} знака. Можно не больше {{max}}.',
+      '{{count}} знаков. Можно не больше {{max}}.',
+    ],
+  ],
   your_file: ['Your file', 'Ваш файл'],
   your_result: ['Your result', 'Ваш результат'],
   embedded: ['Embedded in the input', 'Внутри самого ввода'],

@@ -4,7 +4,6 @@ import {
   Group,
   Input,
   JsonInput,
-  NumberInput,
   SegmentedControl,
   Select,
   Slider,
@@ -23,9 +22,9 @@ import { Clear, Default } from '../runs/Clear.tsx';
 import type { ControlProps, PropsOf } from './control.ts';
 import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
-import type { Control, Field as FieldOf } from './schema.ts';
-import { anotherSeed } from './schema.ts';
+import { anotherSeed, type Control, type Field as FieldOf } from './schema.ts';
 import { useTranslation } from '../../i18n.ts';
+import { NumberInput } from '../../components/NumberInput.tsx';
 
 /** One field of a model's input, with the control for its schema. */
 
@@ -122,12 +121,15 @@ function controlFor(control: Control, given: ControlProps): ReactNode {
 }
 
 function TextControl({ id, control, value, onChange, error, required }: PropsOf<'text'>) {
+  const { t } = useTranslation('studio');
   const text = typeof value === 'string' ? value : '';
+  const { max = Infinity } = control;
+  // The schema counts characters, not the halves of one. A longer text is kept, to be shortened.
+  const count = text.length > max ? [...text].length : 0;
   const given = {
     id,
     required,
-    error: Boolean(error),
-    maxLength: control.max,
+    error: count > max ? t('too_long', { count, max }) : Boolean(error),
     value: text,
     onChange: (event: { currentTarget: { value: string } }) =>
       onChange(event.currentTarget.value === '' ? undefined : event.currentTarget.value),

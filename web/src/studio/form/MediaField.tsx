@@ -36,7 +36,16 @@ import type { ControlProps } from './control.ts';
 import classes from './MediaField.module.css';
 import type { Media } from './schema.ts';
 import { useAllowance } from '../price.ts';
-import { acceptOf, fits, nameOf, remember, uploadedName, typeOf, upload } from './upload.ts';
+import {
+  acceptOf,
+  fits,
+  nameOf,
+  remember,
+  uploadedName,
+  typeOf,
+  upload,
+  type UploadedFile,
+} from './upload.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** An image, video or audio input: dropped, pasted, chosen, by URL, or a recent output. */
@@ -48,7 +57,7 @@ type Props = ControlProps & { media: Media; many: boolean; max: number };
 interface PendingUpload {
   id: number;
   name: string;
-  /** Uploaded share, from 0 to 1. */
+  /** Sent share, from 0 to 1. */
   share: number;
   failure: string | null;
   cancel: () => void;
@@ -57,7 +66,10 @@ interface PendingUpload {
 export function MediaField({ label, media, many, max, value, onChange, error }: Props) {
   const { t } = useTranslation('studio');
   const values = listOf(value);
-  const { coming, take, dismiss } = useUploads(media, (file_id) => add(file_id));
+  const { coming, take, dismiss } = useUploads(
+    (type) => (fits(media, type) ? null : t(`wrong_file.${media}`)),
+    ({ file_id }) => add(file_id),
+  );
   const [isOver, setOver] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
   const [isTyping, setTyping] = useState(false);
@@ -235,20 +247,25 @@ function listOf(value: unknown): string[] {
 let uploads = 0;
 
 /**
- * Uploads for a field of this kind of media. `arrived` is called with each file the service has
- * received.
+ * Uploads of files. `wrongWith` says why a file of this type is not taken, null if it is; `arrived`
+ * is called with each file the service has received.
  */
-export function useUploads(media: Media, arrived: (file_id: string, file: File) => void) {
+export function useUploads(
+  wrongWith: (type: string | null, file: File) => string | null,
+  arrived: (uploaded: UploadedFile, file: File) => void,
+  ownMaxBytes = Infinity,
+) {
   const { t } = useTranslation('studio');
   const path = useAccountPath();
-  const maxBytes = useAllowance()?.upload_max_bytes ?? Infinity;
+  const maxBytes = Math.min(ownMaxBytes, useAllowance()?.upload_max_bytes ?? Infinity);
   const [coming, setComing] = useState<PendingUpload[]>([]);
   const drop = (id: number) => setComing((all) => all.filter((each) => each.id !== id));
   const change = (id: number, with_: Partial<PendingUpload>) =>
     setComing((all) => all.map((each) => (each.id === id ? { ...each, ...with_ } : each)));
   /** The reason why the file cannot be sent, as text; null if it can. */
   const refusal = (file: File, type: string | null): string | null => {
-    if (!fits(media, type)) return t(`wrong_file.${media}`);
+    const wrong = wrongWith(type, file);
+    if (wrong !== null) return wrong;
     if (file.size <= maxBytes) return null;
     const mib = (bytes: number) => Math.ceil(bytes / 2 ** 20);
     return t('too_large', { size: mib(file.size), max: mib(maxBytes) });
@@ -267,10 +284,10 @@ export function useUploads(media: Media, arrived: (file_id: string, file: File) 
     const sent = upload(path('/v1/files'), file, sentAs, (share) => change(id, { share }));
     setComing((all) => [...all, { ...one, cancel: sent.cancel }]);
     sent.done.then(
-      ({ file_id }) => {
-        remember(file_id, file);
+      (uploaded) => {
+        remember(uploaded.file_id, file);
         drop(id);
-        arrived(file_id, file);
+        arrived(uploaded, file);
       },
       (error: unknown) => {
         if (error instanceof DOMException) drop(id);
@@ -278,7 +295,8 @@ export function useUploads(media: Media, arrived: (file_id: string, file: File) 
       },
     );
   };
-  const dismiss = ({ id, failure, cancel }: PendingUpload) => (failure === null ? cancel() : drop(id));
+  const dismiss = ({ id, failure, cancel }: PendingUpload) =>
+    failure === null ? cancel() : drop(id);
   return { coming, take, dismiss };
 }
 

@@ -7,7 +7,7 @@ import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import type { Media } from './schema.ts';
-import { outputOf, shownAs, type Medium } from '../runs/runs.ts';
+import { shownAs, type Medium } from '../runs/runs.ts';
 import classes from './RecentOutputs.module.css';
 import { Small } from '../runs/Shown.tsx';
 import { useTranslation } from '../../i18n.ts';
@@ -30,17 +30,7 @@ export default function RecentOutputs(props: {
       const { data } = await api('GET /v1/requests', {
         query: { status: 'COMPLETED', limit: requestsRead },
       });
-      const made = data.filter(({ kind }) => kind !== 'text');
-      const outputs = await Promise.all(
-        made.map(({ request_id }) =>
-          api('GET /v1/requests/:request_id/response', { params: { request_id } }).then(
-            (response) => outputOf(response).media,
-            // The outputs have expired.
-            () => [],
-          ),
-        ),
-      );
-      return outputs.flat();
+      return data.flatMap(({ outputs }) => outputs);
     },
     staleTime: 10_000,
   });

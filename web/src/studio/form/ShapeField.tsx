@@ -1,4 +1,4 @@
-import { Box, Group, NumberInput, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
+import { Box, Group, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useRef, type KeyboardEvent } from 'react';
 import { Dimmed } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
@@ -6,6 +6,7 @@ import type { PropsOf } from './control.ts';
 import classes from './ShapeField.module.css';
 import { objectOf } from '../../../../client/src/unknown.ts';
 import { useTranslation } from '../../i18n.ts';
+import { NumberInput } from '../../components/NumberInput.tsx';
 
 /** Aspect ratios, each with a small drawing. */
 export function RatioField(given: PropsOf<'ratio'>) {

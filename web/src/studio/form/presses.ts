@@ -10,6 +10,7 @@ import { createStore, type Store } from '../../store.ts';
 export interface Press {
   /** The Idempotency-Key: sent several times, it is still one request. */
   key: string;
+  model_id: string;
   input: Input;
   shown_usd_micro: string | undefined;
   error: unknown;
@@ -42,8 +43,13 @@ function storeOf(place: string): Store<Press[]> {
 }
 
 /** Whether the service refused the submit, so that no request exists under its key. */
-export function isRefused({ error }: Press): boolean {
-  return error instanceof ApiFailure;
+export function isRefused({ error }: Pick<Press, 'error'>): boolean {
+  return error !== null && !isLost(error);
+}
+
+/** Whether an error leaves open if the service has accepted the call; a proxy answers 502 or 504. */
+export function isLost(error: unknown): boolean {
+  return !(error instanceof ApiFailure) || [500, 502, 504].includes(error.status);
 }
 
 function write(place: string, presses: Press[]): void {
@@ -54,7 +60,12 @@ function write(place: string, presses: Press[]): void {
       sessionStorage.setItem(
         place,
         JSON.stringify(
-          open.map(({ key, input, shown_usd_micro }) => ({ key, input, shown_usd_micro })),
+          open.map(({ key, model_id, input, shown_usd_micro }) => ({
+            key,
+            model_id,
+            input,
+            shown_usd_micro,
+          })),
         ),
       );
   } catch {
@@ -70,8 +81,16 @@ function readPresses(place: string): Press[] {
   try {
     const text = sessionStorage.getItem(place) ?? '[]';
     // This module wrote it.
-    const kept = exactJson(text) as Pick<Press, 'key' | 'input' | 'shown_usd_micro'>[];
-    return kept.map((press) => ({ ...press, error: new Error('unanswered'), isSending: false }));
+    const kept = exactJson(text) as (Pick<Press, 'key' | 'input' | 'shown_usd_micro'> &
+      Partial<Press>)[];
+    // An earlier version stored no model; its only places were those of one model, named last.
+    const model_id = place.split(' ').at(-1)!;
+    return kept.map((press) => ({
+      ...press,
+      model_id: press.model_id ?? model_id,
+      error: new Error('unanswered'),
+      isSending: false,
+    }));
   } catch {
     return [];
   }

@@ -8,6 +8,7 @@ export interface UploadedFile {
   file_id: string;
   content_type: string;
   size: number;
+  expires_at: string;
 }
 
 export interface Upload {
@@ -18,7 +19,7 @@ export interface Upload {
 /** `told` receives the uploaded share, from 0 to 1. */
 export function upload(
   address: string,
-  file: File,
+  file: Blob,
   type: string,
   told: (share: number) => void,
 ): Upload {
