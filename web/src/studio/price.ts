@@ -1,11 +1,13 @@
 import { useDebouncedValue } from '@mantine/hooks';
+import { useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { fromJson } from '../../../client/src/unknown.ts';
-import type { Allowance } from '../api-types.ts';
+import type { Allowance, Model } from '../api-types.ts';
 import { formatUsd } from '../money.ts';
 import type { Input } from './form/draft.ts';
 import type { Field } from './form/schema.ts';
-import { previous, useAccountQuery, useReload } from '../queries.ts';
+import { previous, useAccountKey, useAccountQuery, useReload } from '../queries.ts';
+import { useAccountApi } from '../session.tsx';
 
 /** The price of the next request, and whether the balance covers it. */
 
@@ -14,6 +16,16 @@ const pauseMs = 250;
 /** The catalog at the account's prices. */
 export function useModels() {
   return useAccountQuery('GET /studio/models', {}, { staleTime: 60_000, select: dataOf });
+}
+
+/** The path of a picture that shows what a model makes; undefined if it has none. */
+export function useSample(model_id: string): string | undefined {
+  return useAccountQuery('GET /studio/models', {}, { staleTime: 60_000 }).data?.samples[model_id];
+}
+
+/** A model of the catalog; undefined while loading, or if the catalog has it no longer. */
+export function useModel(model_id: string) {
+  return useModels().data?.find(({ id }) => id === model_id);
 }
 
 function dataOf<T>({ data }: { data: T }): T {
@@ -33,6 +45,44 @@ export function useQuote(model_id: string, input: Input, fields: Field[], priced
   const isFresh = settled === text && !query.isPlaceholderData && !query.isFetching;
   return { quote: query.error ? undefined : query.data, error: query.error, isFresh };
 }
+
+/** The quotes of several models for the same input, once all are there. */
+export function useQuotes(models: Model[], input: Input, fields: Field[], priced: Set<string>) {
+  const text = JSON.stringify(pricingInput(input, fields, priced));
+  const [settled] = useDebouncedValue(text, pauseMs);
+  const api = useAccountApi();
+  const key = useAccountKey();
+  const queries = useQueries({
+    queries: models.map(({ id: model_id }) => {
+      const given = { body: { model_id, input: fromJson<Input>(settled) } };
+      return {
+        queryKey: key('POST /v1/estimate', given),
+        queryFn: () => api('POST /v1/estimate', given),
+        ...previous,
+        staleTime: 30_000,
+        retry: false,
+      };
+    }),
+  });
+  const error = queries.find((each) => each.error)?.error ?? null;
+  const quotes = queries.flatMap(({ data }) => data ?? []);
+  const isSettled = queries.every((each) => !each.isPlaceholderData && !each.isFetching);
+  return {
+    quotes: error || quotes.length < models.length ? undefined : quotes,
+    error,
+    isFresh: settled === text && isSettled,
+  };
+}
+
+/** Fields that affect the price. */
+export function pricedFields(model: Model): Set<string> {
+  const ofUnit = { sec: ['duration_seconds'], image: ['num_images'], request: [], MP: sizes };
+  const unit = model.unit === '1M tokens' ? [] : ofUnit[model.unit];
+  const extras = model.extras.map(({ field }) => field);
+  return new Set([...unit, ...extras, ...(model.resolutions.length > 0 ? ['resolution'] : [])]);
+}
+
+const sizes = ['num_images', 'image_size', 'width', 'height', 'resolution', 'aspect_ratio'];
 
 /** The input without free texts, which do not affect the price: typing them requests no quote. */
 function pricingInput(input: Input, fields: Field[], priced: Set<string>): Input {
@@ -63,11 +113,11 @@ export function shortBy({ available_usd_micro }: Allowance, price: string): stri
 
 export type Shortage = 'balance' | 'limit' | 'jobs';
 
-/** The reason why the allowance does not permit a run at this price; null if it does. */
-export function shortage(allowance: Allowance, price: string, opensJob = true): Shortage | null {
+/** Why the allowance does not permit runs at this price that open jobs; null if it does. */
+export function shortage(allowance: Allowance, price: string, opens = 1): Shortage | null {
   const { available_usd_micro, limit_usd_micro, spent_usd_micro } = allowance;
   const amount = BigInt(price);
-  if (opensJob && allowance.open_jobs >= allowance.open_jobs_limit) return 'jobs';
+  if (opens > 0 && allowance.open_jobs + opens > allowance.open_jobs_limit) return 'jobs';
   if (limit_usd_micro !== null && BigInt(spent_usd_micro) + amount > BigInt(limit_usd_micro))
     return 'limit';
   return amount > BigInt(available_usd_micro) ? 'balance' : null;

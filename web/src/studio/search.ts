@@ -12,4 +12,8 @@ export const gallerySearch = byRules({
 
 export const chatSearch = byRules({ c: anyText, model: anyText });
 
-export const modelSearch = byRules({ from: anyText, use: anyText });
+/** The tabs of a model's page beside the first. */
+export const modelTabs = ['code', 'about'] as const;
+export type ModelTab = (typeof modelTabs)[number];
+
+export const modelSearch = byRules({ from: anyText, use: anyText, tab: oneOf(modelTabs) });

@@ -7,7 +7,7 @@ import { rawSql } from '../../../server/src/lib/sql/sql.ts';
 import { createSandbox } from '../../../server/src/upstreams/sandbox/sandbox.ts';
 import { enter, openBrowser, type VisitOptions, type Visitor } from '../browser.ts';
 import type { Service, TestAccount } from '../../../server/test/kit/service.ts';
-import { originOf, person, startWebService } from '../../../server/test/kit/web.ts';
+import { originOf, person, startWebService, type Person } from '../../../server/test/kit/web.ts';
 
 /** A service with the sandbox as its upstream, and a browser on its pages. */
 export interface Studio {
@@ -20,16 +20,18 @@ export interface Studio {
 
 export interface Visit extends Visitor {
   account: TestAccount;
+  who: Person;
 }
 
 export const canvas = 'sandbox/canvas/text-to-image';
 
-export async function openStudio(): Promise<Studio> {
+/** `speed`: of the sandbox's jobs; left out: they are done at once. */
+export async function openStudio({ speed = Infinity } = {}): Promise<Studio> {
   const dir = await mkdtemp(join(tmpdir(), 'sandbox-'));
   const catalog = join(import.meta.dirname, '../../../catalog/sandbox.yaml');
   const browser = await openBrowser();
   const service = await startWebService({
-    upstreams: [createSandbox({ dir, speed: Infinity })],
+    upstreams: [createSandbox({ dir, speed })],
     catalog: await readFile(catalog, 'utf8'),
     running: true,
   });
@@ -41,7 +43,7 @@ export async function openStudio(): Promise<Studio> {
       const account = await service.account({ usd });
       const who = await person(service, { [account.account_id]: role });
       const one = await enter(browser, base, who, options);
-      return { ...one, account };
+      return { ...one, account, who };
     },
     async openModel(page, id, query = '') {
       await page.goto(`${base}/studio/${id}${query}`);
@@ -76,6 +78,22 @@ export function run(page: Page) {
   return page.getByRole('button', { name: 'Run', exact: true });
 }
 
+/** The stage, once it shows a finished run. */
 export function completed(page: Page) {
-  return page.locator('[data-status=COMPLETED]').first();
+  return page.locator('[data-stage][data-status=COMPLETED]');
+}
+
+/** The stage's picture in full; the strip has small ones. */
+export function large(page: Page) {
+  return completed(page).locator('img[src*="/output/"]:not([src*="&size="])');
+}
+
+/** Runs in the strip. */
+export function tiles(page: Page, status = 'COMPLETED') {
+  return page.locator(`[data-tile=${status}]`);
+}
+
+/** The text of the stage's prompt. */
+export function shownPrompt(page: Page, prompt: string) {
+  return page.locator('[data-stage]').getByText(prompt, { exact: true });
 }

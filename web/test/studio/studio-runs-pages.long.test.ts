@@ -27,7 +27,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     await run(page).click();
     const lost = page.getByText('The answer was lost');
     await lost.waitFor({ timeout: 30_000 });
-    await page.getByRole('link', { name: 'All models' }).click();
+    await page.getByRole('link', { name: 'Models', exact: true }).last().click();
     await page.getByRole('heading', { name: 'Models' }).waitFor();
     await page.goBack();
     await lost.waitFor();
@@ -61,6 +61,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
       .click();
     await price(page, '40000');
     assert.equal(await page.getByText('$0.03').count(), 0);
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(`${studio.base}/studio/chat`);
     await page.getByText('$0.134 in · $0.534 out, per million tokens').waitFor();
     assert.deepEqual(faults, []);

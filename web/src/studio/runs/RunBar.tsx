@@ -1,32 +1,18 @@
-import {
-  Anchor,
-  Box,
-  Button,
-  Divider,
-  Group,
-  Popover,
-  Stack,
-  Text,
-  UnstyledButton,
-} from '@mantine/core';
+import { Box, Button, Divider, Group, Popover, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { TopUpLink } from '../TopUpLink.tsx';
 import { useId } from 'react';
 import { Dimmed, Note } from '../../components/styles.ts';
 import { messageOf } from '../../components/Failure.tsx';
 import { Usd, When } from '../../components/text.tsx';
 import type { Allowance, Estimate } from '../../api-types.ts';
 import { briefUsd, formatUsd } from '../../money.ts';
+import { stoppedText } from '../models.ts';
 import { useFieldLabel } from '../form/Field.tsx';
 import classes from '../Model.module.css';
-import { lacking, type Shortage } from '../price.ts';
-import type { Field } from '../form/schema.ts';
-
-/** The reason why nothing can be run now. */
-export type RunBlock =
-  | { why: 'role' | 'suspended' | 'json' | 'unpriced' | 'pricing' | Shortage }
-  | { why: 'missing'; fields: Field[] };
+import { shortBy } from '../price.ts';
+import type { RunBlock } from './blocked.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** The price, the balance, and the run button. */
@@ -101,6 +87,7 @@ function Reason(props: {
   const label = useFieldLabel();
   if (blocked.why === 'missing')
     return t('blocked.missing', { fields: blocked.fields.map(label).join(', ') });
+  if (blocked.why === 'stopped') return stoppedText(blocked.model, t);
   if (blocked.why === 'unpriced') return messageOf(unpriced);
   if (blocked.why === 'limit') {
     return (
@@ -109,17 +96,15 @@ function Reason(props: {
           limit: formatUsd(allowance?.limit_usd_micro ?? '0'),
           spent: formatUsd(allowance?.spent_usd_micro ?? '0'),
         })}{' '}
-        {allowance?.resets_at && <When at={allowance.resets_at} brief />}
+        {allowance?.resets_at && <When at={allowance.resets_at} as="date" />}
       </>
     );
   }
   if (blocked.why === 'balance') {
     return (
       <>
-        {t('blocked.balance', { short: price && allowance ? lacking(allowance, price) : '' })}{' '}
-        <Anchor component={Link} to="/dashboard/money" size="sm">
-          {t('top_up')}
-        </Anchor>
+        {t('blocked.balance', { short: price && allowance ? shortBy(allowance, price) : '' })}{' '}
+        <TopUpLink size="sm" />
       </>
     );
   }
@@ -145,7 +130,7 @@ function Price({ quote, isFresh }: { quote: Estimate; isFresh: boolean }) {
           onMouseEnter={open}
           onMouseLeave={close}
           onClick={toggle}
-          aria-label={t('price_and_breakdown', { price: formatUsd(quote.price_usd_micro) })}
+          aria-label={t('price_and_breakdown', { price: briefUsd(quote.price_usd_micro, 'up') })}
         >
           <Group gap={6} wrap="nowrap">
             <Text

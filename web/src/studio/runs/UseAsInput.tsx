@@ -3,18 +3,17 @@ import { IconPhotoOff } from '@tabler/icons-react';
 import { QueryLink } from '../../address.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
-import { addressOf } from '../Gallery.tsx';
-import { filterModels, modelsThatTake } from '../models.ts';
+import { addressOf, filterModels, modelsThatTake } from '../models.ts';
 import { useModels } from '../price.ts';
 import { Rate } from '../form/Rate.tsx';
-import { shownAs, type Medium } from './runs.ts';
+import { shownAs } from './runs.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** Models that accept this output as an input. */
 export default function UseAsInput(props: {
   request_id: string;
   index: number;
-  medium: Medium;
+  medium: { content_type: string };
   onClose: () => void;
 }) {
   const { request_id, index, medium, onClose } = props;

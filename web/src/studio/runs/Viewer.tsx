@@ -1,67 +1,107 @@
-import { ActionIcon, Group, Text } from '@mantine/core';
+import { ActionIcon, Group, ScrollArea, Stack, Text } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
-import { useState, type KeyboardEvent } from 'react';
-import { Dimmed } from '../../components/styles.ts';
+import type { KeyboardEvent, ReactNode } from 'react';
+import type { RequestDetail } from '../../api-types.ts';
 import { Modal } from '../../components/Dialog.tsx';
-import { DownloadLink } from './DownloadLink.tsx';
-import classes from './Runs.module.css';
-import { shownNumber } from '../../exact-json.ts';
-import type { Medium } from './runs.ts';
+import { Facts } from '../../components/Facts.tsx';
+import { Playable } from '../../components/Media.tsx';
+import { Dimmed } from '../../components/styles.ts';
+import { keptOutputsOf, promptOf } from './runs.ts';
+import { useRunFacts } from './run-facts.tsx';
+import classes from './Stage.module.css';
+import { stepOf } from './step.ts';
 import { useTranslation } from '../../i18n.ts';
 
-/** A request's images, as large as the window allows. */
+/** One output on the whole screen, its prompt and facts beside it; arrow keys lead to the others. */
 export default function Viewer(props: {
-  media: Medium[];
-  first: Medium;
-  seed: unknown;
+  /** Undefined while it is loaded. */
+  request: RequestDetail | undefined;
+  /** The index of the shown output. Beyond the first and the last come other runs. */
+  at: number;
+  onMove: (step: -1 | 1) => void;
   onClose: () => void;
+  acts: ReactNode;
 }) {
-  const { media, first, seed, onClose } = props;
+  const { request, at, onMove, onClose, acts } = props;
   const { t } = useTranslation('studio');
-  const [at, setAt] = useState(Math.max(0, media.indexOf(first)));
-  const medium = media[at]!;
-  const move = (step: number) => setAt((at + step + media.length) % media.length);
-  const byKey = ({ key }: KeyboardEvent) => {
-    if (key === 'ArrowRight') move(1);
-    if (key === 'ArrowLeft') move(-1);
+  const shown = request && keptOutputsOf(request)[at];
+  const byKey = (event: KeyboardEvent) => {
+    const step = stepOf(event);
+    if (step === 0) return;
+    event.preventDefault();
+    onMove(step);
   };
-  const { width, height, file_size } = medium;
   return (
     <Modal
       opened
+      fullScreen
       onClose={onClose}
-      size="auto"
-      centered
       onKeyDown={byKey}
-      title={
-        <Group gap="sm">
-          <Dimmed className="number">
-            {[
-              width && height ? `${width} × ${height}` : null,
-              `${Math.ceil(file_size / 1024)} KiB`,
-              shownNumber(seed) === '' ? null : `${t('field.seed')} ${shownNumber(seed)}`,
-            ]
-              .filter(Boolean)
-              .join(' · ')}
-          </Dimmed>
-          <DownloadLink medium={medium} />
-        </Group>
-      }
+      title={t('viewer')}
+      classNames={{ body: classes.viewer, content: classes.viewerContent }}
     >
-      <img src={medium.url} alt={medium.file_name} className={classes.large} />
-      {media.length > 1 && (
-        <Group justify="center" mt="sm">
-          <ActionIcon variant="default" onClick={() => move(-1)} aria-label={t('previous')}>
-            <IconChevronLeft size={18} />
-          </ActionIcon>
-          <Text size="sm" className="number">
-            {at + 1} / {media.length}
-          </Text>
-          <ActionIcon variant="default" onClick={() => move(1)} aria-label={t('next')}>
-            <IconChevronRight size={18} />
-          </ActionIcon>
-        </Group>
-      )}
+      <div className={classes.screen}>
+        {shown ? (
+          <Playable
+            key={shown.url}
+            url={shown.url}
+            content_type={shown.content_type}
+            alt={shown.file_name}
+            className={classes.medium}
+            loop
+          >
+            <Text>{shown.file_name}</Text>
+          </Playable>
+        ) : (
+          request && <Dimmed>{t('nothing_shown')}</Dimmed>
+        )}
+        <ActionIcon
+          variant="default"
+          size={40}
+          className={classes.previous}
+          aria-label={t('previous')}
+          onClick={() => onMove(-1)}
+        >
+          <IconChevronLeft size={20} />
+        </ActionIcon>
+        <ActionIcon
+          variant="default"
+          size={40}
+          className={classes.next}
+          aria-label={t('next')}
+          onClick={() => onMove(1)}
+        >
+          <IconChevronRight size={20} />
+        </ActionIcon>
+      </div>
+      <ScrollArea className={classes.beside} type="auto">
+        {request && (
+          <Beside request={request} at={at}>
+            {acts}
+          </Beside>
+        )}
+      </ScrollArea>
     </Modal>
+  );
+}
+
+function Beside(props: { request: RequestDetail; at: number; children: ReactNode }) {
+  const { request, at, children } = props;
+  const { t } = useTranslation('studio');
+  const facts = useRunFacts(request, at);
+  const count = keptOutputsOf(request).length;
+  return (
+    <Stack gap="md" p="md">
+      <Text className="wrap" style={{ whiteSpace: 'pre-wrap' }}>
+        {promptOf(request) ?? t('a_run')}
+      </Text>
+      {count > 1 && (
+        <Dimmed className="number">
+          {at + 1} / {count}
+        </Dimmed>
+      )}
+      <Facts rows={facts.map(({ name, value }) => [name, value])} />
+      <Group gap="xs">{children}</Group>
+    </Stack>
   );
 }
