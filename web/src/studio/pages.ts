@@ -1,7 +1,10 @@
+import type { QueryClient } from '@tanstack/react-query';
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
+import { accountApi } from '../api.ts';
+import type { Me } from '../api-types.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { accountKey, chooseAccount } from '../session.tsx';
-import { chatSearch, compareSearch, gallerySearch, librarySearch, modelSearch } from './search.ts';
+import { chatSearch, compareSearch, gallerySearch, modelSearch } from './search.ts';
 
 /** The models come while the code of their page does. */
 function askForModels({ queries, me }: { queries: QueryClient; me: Me }): void {
@@ -36,6 +39,12 @@ export function studioPages(parent: AnyRoute) {
         path: 'chat',
         validateSearch: chatSearch,
         component: lazyPage(() => import('./chat/Chat.tsx'), 'Chat'),
+      }),
+      createRoute({
+        getParentRoute,
+        path: 'compare',
+        validateSearch: compareSearch,
+        component: lazyPage(() => import('./Compare.tsx'), 'Compare'),
       }),
       createRoute({
         getParentRoute,

@@ -17,3 +17,6 @@ export const modelTabs = ['code', 'about'] as const;
 export type ModelTab = (typeof modelTabs)[number];
 
 export const modelSearch = byRules({ from: anyText, use: anyText, tab: oneOf(modelTabs) });
+
+/** `models`: ids with commas between them; `runs`: the request of each, where there is one. */
+export const compareSearch = byRules({ models: anyText, runs: anyText });

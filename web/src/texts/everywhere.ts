@@ -168,6 +168,7 @@ export const commonTexts = {
     docs: ['Docs', 'Документация'],
     settings: ['Settings', 'Настройки'],
     models: ['Models', 'Модели'],
+    compare: ['Compare', 'Сравнение'],
     chat: ['Chat', 'Чат'],
     accounts: ['Accounts', 'Аккаунты'],
     catalog: ['Catalog', 'Каталог'],

@@ -4,6 +4,7 @@ import {
   IconBook,
   IconChartBar,
   IconCoins,
+  IconColumns,
   IconHelpCircle,
   IconHistory,
   IconKey,
@@ -61,6 +62,7 @@ const sections: Section[] = [
     name: 'studio',
     pages: [
       { path: '/studio', name: 'models', icon: IconPhoto },
+      { path: '/studio/compare', name: 'compare', icon: IconColumns },
       { path: '/studio/chat', name: 'chat', icon: IconMessage },
     ],
   },
