@@ -1,10 +1,11 @@
-import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useQueryClient, type InfiniteData, type QueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { fromJson } from '../../client/src/unknown.ts';
 import type { LibraryPage, RequestEntry, RequestPage } from './api-types.ts';
 import { liveSearch } from './dashboard/requests/live-key.ts';
 import { placed, readSearch } from './dashboard/requests/request-entries.ts';
 import { meQuery, useAccount } from './session.tsx';
+import { placedInLibrary } from './studio/library/placed.ts';
 import { createStore } from './store.ts';
 import type { AccountCalls } from './api.ts';
 
@@ -30,6 +31,7 @@ const affectedRoutes: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
   'GET /statement/totals',
   'GET /deliveries',
   'GET /keys',
+  'GET /studio/allowance',
 ]);
 /**
  * Queries that are updated change by change, or that sum up days: loaded again only after a gap in
@@ -37,6 +39,7 @@ const affectedRoutes: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
  */
 const gapRoutes: ReadonlySet<unknown> = new Set<keyof AccountCalls>([
   'GET /requests/:request_id',
+  'GET /library',
   'GET /spend',
   'GET /v1/deposits',
 ]);
@@ -135,7 +138,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
   };
 }
 
-/** Merges changes into the loaded lists, and reloads open details. */
+/** Merges changes into the live lists, and reloads open details. */
 function mergeChanges(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
   const key = ['account', account_id, 'GET /requests'];
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
@@ -149,6 +152,17 @@ function mergeChanges(account_id: string, queries: QueryClient, entries: Request
     // A reply that is still on its way may be older than this change.
     if (query.state.fetchStatus === 'fetching')
       void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
+  }
+  const library = { queryKey: ['account', account_id, 'GET /library'] };
+  for (const {
+    queryKey,
+    state: { fetchStatus },
+  } of queries.getQueryCache().findAll(library)) {
+    queries.setQueryData<InfiniteData<LibraryPage>>(
+      queryKey,
+      (loaded) => loaded && placedInLibrary(queryKey[3], loaded, entries),
+    );
+    if (fetchStatus === 'fetching') void queries.invalidateQueries({ queryKey, exact: true });
   }
   for (const { request_id } of entries) {
     const queryKey = [
@@ -166,7 +180,8 @@ function refresher(account_id: string, queries: QueryClient) {
   let pages = false;
   const run = (withPages: boolean) => {
     void queries.invalidateQueries({
-      predicate: ({ queryKey: [scope, id, route] }) => {
+      predicate: ({ queryKey }) => {
+        const [scope, id, route] = queryKey;
         if (scope !== 'account' || id !== account_id) return false;
         const isLate = gapRoutes.has(route) || liveSearch(queryKey) !== null;
         return isLate ? withPages : affectedRoutes.has(route);

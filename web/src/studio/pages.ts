@@ -4,7 +4,7 @@ import { accountApi } from '../api.ts';
 import type { Me } from '../api-types.ts';
 import { lazyPage } from '../components/frame/lazy-page.tsx';
 import { accountKey, chooseAccount } from '../session.tsx';
-import { chatSearch, compareSearch, gallerySearch, modelSearch } from './search.ts';
+import { chatSearch, compareSearch, gallerySearch, librarySearch, modelSearch } from './search.ts';
 
 /** The models come while the code of their page does. */
 function askForModels({ queries, me }: { queries: QueryClient; me: Me }): void {
@@ -45,6 +45,12 @@ export function studioPages(parent: AnyRoute) {
         path: 'compare',
         validateSearch: compareSearch,
         component: lazyPage(() => import('./Compare.tsx'), 'Compare'),
+      }),
+      createRoute({
+        getParentRoute,
+        path: 'library',
+        validateSearch: librarySearch,
+        component: lazyPage(() => import('./library/Library.tsx'), 'Library'),
       }),
       createRoute({
         getParentRoute,

@@ -169,6 +169,7 @@ export const commonTexts = {
     settings: ['Settings', 'Настройки'],
     models: ['Models', 'Модели'],
     compare: ['Compare', 'Сравнение'],
+    library: ['Library', 'Библиотека'],
     chat: ['Chat', 'Чат'],
     accounts: ['Accounts', 'Аккаунты'],
     catalog: ['Catalog', 'Каталог'],

@@ -9,6 +9,7 @@ import {
   IconHistory,
   IconKey,
   IconLayoutDashboard,
+  IconLibraryPhoto,
   IconLink,
   IconMailPlus,
   IconMessage,
@@ -63,6 +64,7 @@ const sections: Section[] = [
     pages: [
       { path: '/studio', name: 'models', icon: IconPhoto },
       { path: '/studio/compare', name: 'compare', icon: IconColumns },
+      { path: '/studio/library', name: 'library', icon: IconLibraryPhoto },
       { path: '/studio/chat', name: 'chat', icon: IconMessage },
     ],
   },
