@@ -1,6 +1,7 @@
 /** Chat in the studio in a real browser, and waiting requests. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { rawSql } from '../../../server/src/lib/sql/sql.ts';
@@ -208,7 +209,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     const { page, context, faults } = await visit();
     await page.goto(`${base}/studio/chat?model=fake/chat`);
     const choosing = page.waitForEvent('filechooser');
-    await page.getByRole('button', { name: 'Add an image' }).click();
+    await page.getByRole('button', { name: /Add a file: images/ }).click();
     const file = { name: 'dot.png', mimeType: 'image/png', buffer: tinyPng };
     await (await choosing).setFiles(file);
     await page.getByAltText('dot.png').waitFor();
@@ -224,7 +225,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await page.getByRole('button', { name: 'Actions for what is it' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByLabel('Name', { exact: true }).fill('A dot');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('button', { name: 'Actions for A dot' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete' }).click();
@@ -233,6 +234,78 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await page.getByText('No conversations yet.').waitFor();
     assert.deepEqual(faults, []);
     await context.close();
+  });
+
+  test('changes a question and asks again, and keeps every version and its cost', async () => {
+    service.fake.behave = { chat: speak() };
+    const { page, context, faults } = await visit();
+    await page.goto(`${base}/studio/chat?model=fake/chat`);
+    const total = (cost: number) => page.locator(`[data-conversation-cost="${cost}"]`).waitFor();
+    await page.locator('[data-ceiling]').filter({ hasText: '$' }).waitFor();
+    await say(page, 'of lighthouses');
+    await total(2000);
+    await page.getByRole('button', { name: 'Regenerate' }).click();
+    await total(4000);
+    await page.getByText('2 / 2').waitFor();
+    await page.getByRole('button', { name: 'Edit the message' }).click();
+    const text = page.getByRole('textbox', { name: 'Edit the message' });
+    await text.fill('of piers');
+    const ceilings = page.locator('[data-ceiling]').filter({ hasText: '$' });
+    await until('both prices are there', async () => (await ceilings.count()) === 2);
+    await text.press('Enter');
+    await total(6000);
+    assert.deepEqual(service.fake.chats.at(-1)!.body.messages, [
+      { role: 'user', content: 'of piers' },
+    ]);
+    assert.equal(await page.getByText('of lighthouses', { exact: true }).count(), 1, 'the title');
+    assert.deepEqual(await barriers(page), []);
+    await page.getByRole('button', { name: 'Previous version' }).click();
+    await page.getByRole('article').getByText('of lighthouses').waitFor();
+    // Both replies to the first question are still there, and the choice outlives a reload.
+    await page.getByText('2 / 2').waitFor();
+    await page.reload();
+    await page.getByRole('article').getByText('of lighthouses').waitFor();
+    await total(6000);
+    assert.equal(await page.getByText('of piers').count(), 0);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('finds a conversation by its words, and takes it to another browser', async () => {
+    service.fake.behave = { chat: speak() };
+    const { page, context } = await visit();
+    for (const text of ['of lighthouses', 'of piers']) {
+      await page.goto(`${base}/studio/chat?model=fake/chat`);
+      await page.locator('[data-ceiling]').filter({ hasText: '$' }).waitFor();
+      await say(page, text);
+      await page.locator('[data-cost]').waitFor();
+    }
+    const list = page.getByRole('navigation', { name: 'Conversations' });
+    await list.getByLabel('Search conversations').fill('BOLD piers');
+    await list.getByText('of lighthouses').waitFor({ state: 'hidden' });
+    await list.getByText('of piers').waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      list.getByRole('button', { name: 'Save all' }).click(),
+    ]);
+    const buffer = await readFile(await saved.path());
+    await context.close();
+
+    const other = await visit();
+    await other.page.goto(`${base}/studio/chat?model=fake/chat`);
+    const file = other.page.getByLabel('Load a file');
+    await file.setInputFiles({
+      name: 'odd.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from('{"farebox_chats":1,"conversations":[{"title":1}]}'),
+    });
+    await other.page.getByRole('alert').getByText('odd.json').waitFor();
+    await file.setInputFiles({ name: 'chats.json', mimeType: 'application/json', buffer });
+    await other.page.getByText('of piers').click();
+    await other.page.locator('strong', { hasText: 'Bold' }).waitFor();
+    await other.page.locator('[data-conversation-cost="2000"]').waitFor();
+    assert.deepEqual(other.faults, []);
+    await other.context.close();
   });
 
   test('shows the place in the queue, and releases the money of a cancelled run', async () => {
@@ -245,22 +318,23 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
     await page.getByLabel('Prompt').fill('second');
     await page.locator('[data-price="10000"][data-fresh]').waitFor();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByText('1 run ahead').waitFor();
+    await page.getByText('1 request is ahead of it.').waitFor();
     assert.equal((await service.balance(account)).reserved, 10_000n);
     await page.getByText('Balance $9.99').waitFor();
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'queued-phone');
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.locator('[data-status=CANCELLED]').getByText('Nothing was charged').waitFor();
+    const stage = (status: string) => page.locator(`[data-stage][data-status=${status}]`);
+    await stage('CANCELLED').waitFor();
     await page.getByText('Balance $10.00').waitFor();
     assert.equal((await service.balance(account)).reserved, 0n);
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.locator('[data-status=IN_QUEUE]').waitFor();
+    await stage('IN_QUEUE').waitFor();
     await service.work();
     await service.wakeAll();
     await service.work();
-    await page.locator('[data-status=COMPLETED] img').waitFor();
-    await page.locator('[data-charged="10000"]').waitFor();
+    await stage('COMPLETED').locator('img').first().waitFor();
+    await page.getByText('Balance $9.99').waitFor();
     assert.equal(
       service.fake.starts.some(({ input }) => input.prompt === 'second'),
       true,

@@ -70,7 +70,10 @@ describe('chat in two tabs', { skip: withoutBrowser() ?? false }, () => {
   /** The texts of the conversation on the page, in order. */
   const said = (page: Page) => page.getByRole('log').getByText(spoken).allInnerTexts();
   const list = (page: Page) => page.getByRole('navigation', { name: 'Conversations' });
-  const titles = (page: Page) => list(page).locator('button:not([aria-label])');
+  const titles = (page: Page) =>
+    list(page)
+      .locator('button')
+      .filter({ has: page.locator('p') });
 
   async function shows(page: Page, wanted: string[]): Promise<void> {
     const isThere = async () => (await said(page)).join() === wanted.join();

@@ -2,16 +2,23 @@ import { fromJson } from '../../../../client/src/unknown.ts';
 
 /** Conversations of an account, stored in this browser only; the service stores no messages. */
 
-export interface Picture {
+/** A file of a message: an image, a sound, a PDF or a text. */
+export interface ChatFile {
   file_id: string;
   name: string;
+  /** Its content type. */
+  type: string;
+  /** Until when the service has it; unknown of old ones. */
+  expires_at?: string;
+  /** Neither the service nor this browser has it now. */
+  gone?: boolean;
 }
 
 export interface Message {
   id: string;
   role: 'user' | 'assistant';
   content: string;
-  pictures?: Picture[];
+  files?: ChatFile[];
   /** The model's reasoning, if it sends any. */
   reasoning?: string;
   model?: string;
@@ -27,6 +34,12 @@ export interface Message {
   key?: string;
 }
 
+/** All versions of what follows one message. The shown one, at `at`, is in `messages`; its tail is empty. */
+export interface Branch {
+  at: number;
+  tails: Message[][];
+}
+
 export interface Conversation {
   id: string;
   title: string;
@@ -36,7 +49,29 @@ export interface Conversation {
   max_tokens?: number | undefined;
   temperature?: number | undefined;
   messages: Message[];
+  /** Other versions, by the id of the message that they follow; '' is the start. */
+  branches?: Record<string, Branch> | undefined;
+  /** The set of conversations that get the same questions, and its place among them. */
+  set?: { id: string; at: number } | undefined;
   updated_at: string;
+}
+
+/** A conversation before it is stored. */
+export type ConversationDraft = Omit<Conversation, 'id' | 'updated_at'>;
+
+/** A conversation on the page; it has an id from the first message on. */
+export type Column = ConversationDraft & { id?: string };
+
+/** Applies a change to the shown messages and to all others. */
+export function inAll(
+  { messages, branches }: Pick<Conversation, 'messages' | 'branches'>,
+  change: (messages: Message[]) => Message[],
+): Pick<Conversation, 'messages' | 'branches'> {
+  const others = Object.entries(branches ?? {}).map(([before, { at, tails }]) => {
+    const changed = tails.map((tail, i) => (i === at ? tail : change(tail)));
+    return [before, { at, tails: changed }] as const;
+  });
+  return { messages: change(messages), ...(branches && { branches: Object.fromEntries(others) }) };
 }
 
 /** Maximum number of conversations; beyond this number the oldest are removed. */
@@ -56,7 +91,19 @@ export function load(account_id: string): Conversation[] {
 
 /** The stored conversation, even if another tab wrote it; null if it was deleted. */
 export function read(account_id: string, id: string): Conversation | null {
-  return parsed<Conversation>(placeOf(account_id, id));
+  const stored = parsed<Conversation & { messages: OldMessage[] }>(placeOf(account_id, id));
+  return stored && { ...stored, ...inAll(stored, (messages) => messages.map(renewed)) };
+}
+
+/** As messages were stored when they had images only. */
+type OldMessage = Message & { pictures?: { file_id: string; name: string }[] };
+
+function renewed({ pictures, ...message }: OldMessage): Message {
+  return pictures ? { ...message, files: pictures.map(asImage) } : message;
+}
+
+export function asImage({ file_id, name }: { file_id: string; name: string }): ChatFile {
+  return { file_id, name, type: 'image/*' };
 }
 
 /**
@@ -151,11 +198,6 @@ export function titleOf(text: string): string {
   return line.length > titleMax ? `${line.slice(0, titleMax - 1)}…` : line;
 }
 
-/** The cost of the conversation's replies so far. */
-export function costOf({ messages }: Conversation): bigint {
-  return messages.reduce((sum, { cost_usd_micro = '0' }) => sum + BigInt(cost_usd_micro), 0n);
-}
-
 /** The body of the next call, without empty replies. */
 export function bodyOf(conversation: Conversation): Record<string, unknown> {
   const { model, system, max_tokens, temperature, messages } = conversation;
@@ -163,9 +205,9 @@ export function bodyOf(conversation: Conversation): Record<string, unknown> {
     model,
     messages: [
       ...(system.trim() === '' ? [] : [{ role: 'system', content: system }]),
-      ...messages.filter(isSaid).map(({ role, content, pictures = [] }) => ({
+      ...messages.filter(isSaid).map(({ role, content, files = [] }) => ({
         role,
-        content: pictures.length === 0 ? content : partsOf(content, pictures),
+        content: files.length === 0 ? content : partsOf(content, files),
       })),
     ],
     ...(max_tokens !== undefined && { max_tokens }),
@@ -173,13 +215,35 @@ export function bodyOf(conversation: Conversation): Record<string, unknown> {
   };
 }
 
-function isSaid({ content, pictures }: Message): boolean {
-  return content !== '' || (pictures?.length ?? 0) > 0;
+function isSaid({ content, files }: Message): boolean {
+  return content !== '' || (files?.length ?? 0) > 0;
 }
 
-function partsOf(content: string, pictures: Picture[]): unknown[] {
-  return [
-    ...(content === '' ? [] : [{ type: 'text', text: content }]),
-    ...pictures.map(({ file_id }) => ({ type: 'image_url', image_url: { url: file_id } })),
-  ];
+function partsOf(content: string, files: ChatFile[]): unknown[] {
+  return [...(content === '' ? [] : [{ type: 'text', text: content }]), ...files.map(partOf)];
+}
+
+/** A file that is gone is named, so that the conversation can go on without it. */
+function partOf({ file_id, name, type, gone }: ChatFile): unknown {
+  if (gone) return { type: 'text', text: `[${name}]` };
+  switch (modalityOf(type)) {
+    case 'image':
+      return { type: 'image_url', image_url: { url: file_id } };
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: file_id, format: formatOf(type) } };
+    default:
+      return { type: 'file', file: { file_id, filename: name } };
+  }
+}
+
+/** The kind of part that a file is sent as. */
+export function modalityOf(type: string): 'image' | 'audio' | 'file' {
+  if (type.startsWith('image/')) return 'image';
+  return type.startsWith('audio/') ? 'audio' : 'file';
+}
+
+/** The format of a sound as callers name it, such as `mp3`. */
+function formatOf(type: string): string {
+  const format = type.replace(/^audio\/(?:x-)?/, '').replace(/;.*$/, '');
+  return format === 'mpeg' ? 'mp3' : format;
 }

@@ -3,10 +3,12 @@ import { isFinal } from '../../../../client/src/watch.ts';
 import { eventsOf } from '../../../../client/src/events.ts';
 import { chunksOfStream, newKey } from '../../../../client/src/runtime.ts';
 import { errorText } from '../../i18n.ts';
+import { branchedAt } from './branches.ts';
 import {
   bodyOf,
   removeStored,
   idOf,
+  inAll,
   inOrder,
   keep,
   load,
@@ -14,7 +16,8 @@ import {
   titleOf,
   type Conversation,
   type Message,
-  type Picture,
+  type ChatFile,
+  type ConversationDraft,
 } from './conversations.ts';
 import type { Card } from '../runs/runs.ts';
 import { createStore, type Store } from '../../store.ts';
@@ -78,7 +81,16 @@ function change(
 
 function withReply(conversation: Conversation, reply: Reply | undefined): Conversation {
   if (!reply) return conversation;
-  return { ...conversation, messages: placed(conversation.messages, reply) };
+  return { ...conversation, ...placedIn(conversation, reply) };
+}
+
+/** Puts the reply into the version whose message it answers. */
+function placedIn(conversation: Conversation, reply: Reply): Partial<Conversation> {
+  const { messages } = conversation;
+  const isAnswered = (tail: Message[]) => tail.some(({ id }) => id === reply.to);
+  const isShown = reply.to === undefined || isAnswered(messages);
+  if (isShown) return { messages: placed(messages, reply) };
+  return inAll(conversation, (tail) => (isAnswered(tail) ? placed(tail, reply) : tail));
 }
 
 /** Puts the reply right after the message it answers: another tab may have added messages since. */
@@ -111,10 +123,17 @@ function put(account_id: string, conversation: Conversation): void {
   change(account_id, { kept: [conversation, ...others] });
 }
 
-export function begin(account_id: string, wanted: Omit<Conversation, 'id' | 'updated_at'>): string {
+export function begin(account_id: string, wanted: ConversationDraft): string {
   const id = newKey().slice(-12);
   put(account_id, { ...wanted, id, updated_at: new Date().toISOString() });
   return id;
+}
+
+/** Adds the conversations of a file; false if the browser has no room for all of them. */
+export function take(account_id: string, conversations: Conversation[]): boolean {
+  for (const each of conversations) put(account_id, each);
+  const { unkept } = storeOf(account_id);
+  return conversations.every(({ id }) => !unkept.has(id));
 }
 
 export function remove(account_id: string, id: string): void {
@@ -167,30 +186,42 @@ export interface Ask {
 }
 
 /** Adds the user's message and asks for the reply. */
-export function say(ask: Ask, content: string, pictures: Picture[]): void {
+export function sendMessage(ask: Ask, content: string, files: ChatFile[]): void {
   const said: Message = {
     id: `studio-${newKey()}`,
     role: 'user',
     content,
-    ...(pictures.length > 0 && { pictures }),
+    ...(files.length > 0 && { files }),
   };
   edit(ask.account_id, ask.id, ({ title, messages }) => ({
-    title: title || titleOf(content),
+    title: title || titleOf(content || (files[0]?.name ?? '')),
     messages: [...messages, said],
     updated_at: new Date().toISOString(),
   }));
   void answer(ask);
 }
 
-/** Removes the last reply and asks for another one. */
-export function again(ask: Ask): void {
+/** Asks for another reply. A reply with text is kept as another version, an empty one goes. */
+export function askAgain(ask: Ask): void {
   const shown = find(ask.account_id, ask.id)?.messages ?? [];
-  const last = shown.findLastIndex(({ role }) => role === 'user');
-  const gone = new Set(shown.slice(last + 1).map(({ id }) => id));
-  edit(ask.account_id, ask.id, ({ messages }) => ({
-    messages: messages.filter(({ id }) => !gone.has(id)),
+  const last = shown.at(-1);
+  edit(ask.account_id, ask.id, (now) => ({
+    ...(last?.role === 'assistant' &&
+      (last.content === ''
+        ? { messages: now.messages.filter(({ id }) => id !== last.id) }
+        : branchedAt(now, last.id))),
     updated_at: new Date().toISOString(),
   }));
+  void answer(ask);
+}
+
+/** Asks with other words from a message of the user on; what was there is kept beside it. */
+export function editQuestion(ask: Ask, message: Message, content: string): void {
+  edit(ask.account_id, ask.id, (now) => {
+    const { messages, branches } = branchedAt(now, message.id);
+    const said = { ...message, id: `studio-${newKey()}`, content };
+    return { messages: [...messages, said], branches, updated_at: new Date().toISOString() };
+  });
   void answer(ask);
 }
 
@@ -214,24 +245,28 @@ async function answer(ask: Ask): Promise<void> {
     message = { ...message, ...with_ };
     due ??= setTimeout(show, drawMs);
   };
+  let isWhole = false;
   try {
     show();
     const stream = await open(ask.path('/v1/chat/completions'), body, key, abort.signal);
     for await (const { data } of eventsOf(chunksOfStream(stream.body!))) {
-      if (data === '[DONE]') break;
+      isWhole = data === '[DONE]';
+      if (isWhole) break;
       const chunk = fromJson<Chunk>(data);
       const request_id = /^chatcmpl-([0-9a-f-]{36})$/.exec(chunk.id ?? '')?.[1];
       if (request_id) message = { ...message, request_id };
       if (chunk.error) draw({ failure: ask.words.broke(chunk.error) });
       draw(grown(message, chunk));
     }
+    // A proxy may end a stream that broke as if it were whole.
+    if (!isWhole && message.failure === undefined) draw({ failure: ask.words.lost });
   } catch (error) {
     if (abort.signal.aborted) draw({ stopped: true });
     else draw({ failure: error instanceof ApiFailure ? errorText(error) : ask.words.lost });
   } finally {
     clearTimeout(due);
     edit(account_id, id, (now) => ({
-      messages: placed(now.messages, reply()),
+      ...placedIn(now, reply()),
       updated_at: new Date().toISOString(),
     }));
     write(account_id, id, null);
@@ -323,7 +358,9 @@ async function readCharge(address: string): Promise<string | null> {
 }
 
 function noteInMessage({ account_id, id }: Ask, message_id: string, with_: Partial<Message>): void {
-  edit(account_id, id, ({ messages }) => ({
-    messages: messages.map((each) => (each.id === message_id ? { ...each, ...with_ } : each)),
-  }));
+  edit(account_id, id, (now) =>
+    inAll(now, (messages) =>
+      messages.map((each) => (each.id === message_id ? { ...each, ...with_ } : each)),
+    ),
+  );
 }
