@@ -1,43 +1,47 @@
-import { Box, Group, Select, Stack } from '@mantine/core';
 import './chat-texts.ts';
 import '../studio-texts.ts';
+import { Box, Stack, Title, VisuallyHidden } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import {
-  IconArrowDown,
-  IconList,
-  IconMessage2,
-  IconMessageOff,
-  IconPlus,
-} from '@tabler/icons-react';
+import { IconArrowDown, IconMessageOff } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
 import { chatSearch } from '../search.ts';
-import { useEffect, useState, type Ref } from 'react';
-import { Dimmed, PlainButton, RowButton } from '../../components/styles.ts';
+import { useEffect, useState } from 'react';
+import { PlainButton } from '../../components/styles.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
-import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { Usd } from '../../components/text.tsx';
+import { useTabTitle } from '../../components/frame/PageTitle.tsx';
 import { useAccount, useAccountPath } from '../../session.tsx';
 import { errorText, useTranslation } from '../../i18n.ts';
 import classes from './Chat.module.css';
-import { ChatSettings } from './ChatSettings.tsx';
+import { Bar } from './Bar.tsx';
+import { addColumn, beginAll, closeColumn, columnsMax, columnsOf } from './columns.ts';
+import { Columns } from './Columns.tsx';
 import { Composer } from './Composer.tsx';
-import { costOf, type Conversation, type Picture } from './conversations.ts';
+import type { ChatFile, Column, ConversationDraft } from './conversations.ts';
 import { Conversations } from './Conversations.tsx';
+import { renewFiles, sweepFiles } from './files.ts';
 import { useFollow } from './follow.ts';
-import { MessageView } from './MessageView.tsx';
 import type { Model } from '../../api-types.ts';
 import { firstChoice } from '../models.ts';
 import { useModels, useMoneyMoved } from '../price.ts';
-import { Rate } from '../form/Rate.tsx';
-import { again, begin, edit, say, settle, stop, useTalk, type Ask } from './talk.ts';
-
-type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
+import { edit, sendMessage, settle, stop, useTalk, type Ask, type BrokenReply } from './talk.ts';
 
 /** Chat with text models. */
 export function Chat() {
+  const { t } = useTranslation('chat');
+  return (
+    <>
+      <VisuallyHidden>
+        <Title order={1}>{t('common:nav.chat')}</Title>
+      </VisuallyHidden>
+      <Loaded />
+    </>
+  );
+}
+
+function Loaded() {
   const { t } = useTranslation('chat');
   const { account_id } = useAccount();
   const models = useModels();
@@ -51,125 +55,142 @@ export function Chat() {
   return texts ? <Talking key={account_id} models={texts} /> : null;
 }
 
-function Talking({ models }: { models: Model[] }) {
-  const { t } = useTranslation(['chat', 'studio']);
+/** The conversation that the address names, or a new one, and what is done to it. */
+function useConversation(models: Model[]) {
+  const { t } = useTranslation('chat');
   const { account_id } = useAccount();
-  const path = useAccountPath();
   const navigate = useNavigate();
-  const moneyMoved = useMoneyMoved();
   const { c, model: wantedModel } = useQueryOf(chatSearch);
   const talk = useTalk(account_id);
+  const askIn = useAskIn();
   const [isListOpen, list] = useDisclosure(false);
-  const [fresh, setFresh] = useState<Wanted>(() => empty(wantedModel ?? firstChoice(models)!.id));
-  const kept = talk.list.find(({ id }) => id === c);
-  const conversation: Wanted = kept ?? fresh;
-  const model = models.find(({ id }) => id === conversation.model);
-  const isWriting = kept !== undefined && talk.writing.has(kept.id);
-  const { grows, isBehind, toEnd } = useFollow(kept?.id ?? null);
+  const [fresh, setFresh] = useState<Column[]>(() => [
+    empty(wantedModel ?? firstChoice(models)!.id),
+  ]);
+  const shown = talk.list.find(({ id }) => id === c);
+  const kept = shown && columnsOf(talk.list, shown);
+  const columns: Column[] = kept ?? fresh;
+  const writing = kept?.filter(({ id }) => talk.writing.has(id)) ?? [];
+  const follow = useFollow(shown?.id ?? null);
+  useTabTitle(shown?.title || t('common:nav.chat'));
 
   useEffect(() => {
-    if (wantedModel !== undefined) setFresh((before) => ({ ...before, model: wantedModel }));
+    void sweepFiles(account_id, talk.list);
+  }, [account_id]);
+  useEffect(() => {
+    if (wantedModel !== undefined) setFresh([empty(wantedModel)]);
   }, [wantedModel]);
-
-  const set = (with_: Partial<Wanted>) => {
-    if (kept) edit(account_id, kept.id, with_);
-    else setFresh({ ...fresh, ...with_ });
-  };
-  const askIn = (id: string): Ask => ({
-    account_id,
-    id,
-    path,
-    words: {
-      lost: t('lost'),
-      broke: (error) => t(error.details?.reason ?? '', { defaultValue: said(error) }),
-    },
-    settled: moneyMoved,
-  });
   useEffect(() => {
     // Looks up the costs of replies that were cut off before this page loaded.
-    if (kept && !isWriting)
-      for (const message of kept.messages) void settle(askIn(kept.id), message);
-  }, [kept?.id, isWriting]);
-  const send = (text: string, pictures: Picture[]) => {
-    const id = kept?.id ?? begin(account_id, fresh);
-    say(askIn(id), text, pictures);
-    toEnd();
-    if (!kept) {
-      setFresh(empty(conversation.model));
-      void navigate({ to: '/studio/chat', search: { c: id }, replace: true });
-    }
-  };
-  const goTo = (id: string | undefined) => {
+    for (const { id, messages } of kept ?? [])
+      if (!talk.writing.has(id)) for (const each of messages) void settle(askIn(id), each);
+    for (const { id } of kept ?? []) void renewFiles(askIn(id));
+  }, [kept?.map(({ id }) => id).join(), writing.length]);
+
+  const goTo = (id: string | undefined, replace = false) => {
     list.close();
-    void navigate({ to: '/studio/chat', search: { c: id } });
+    void navigate({ to: '/studio/chat', search: { c: id }, replace });
   };
-  const side = <Conversations talk={talk} shown={kept?.id} goTo={goTo} />;
-  const cost = kept ? costOf(kept) : 0n;
+  const set = (with_: Partial<ConversationDraft>, only?: Column) => {
+    const isMeant = (each: Column) => only === undefined || each === only;
+    if (!kept) setFresh(fresh.map((each) => (isMeant(each) ? { ...each, ...with_ } : each)));
+    else for (const each of kept.filter(isMeant)) edit(account_id, each.id, with_);
+  };
+  const add = () => {
+    const model = (firstChoice(models.filter(({ id }) => !isAmong(columns, id))) ?? models[0]!).id;
+    if (kept) addColumn(account_id, kept, model);
+    else setFresh([...fresh, { ...fresh[0]!, model }]);
+  };
+  const close = (column: Column) => {
+    if (!kept) return setFresh(fresh.filter((each) => each !== column));
+    closeColumn(
+      account_id,
+      kept,
+      kept.find((each) => each === column)!,
+    );
+    if (column.id === c) goTo(kept.find(({ id }) => id !== c)!.id, true);
+  };
+  const send = (text: string, files: ChatFile[]) => {
+    const ids = kept?.map(({ id }) => id) ?? beginAll(account_id, fresh);
+    for (const id of ids) sendMessage(askIn(id), text, files);
+    follow.toEnd();
+    if (kept) return;
+    setFresh(fresh.map(({ model }) => empty(model)));
+    goTo(ids[0], true);
+  };
+  const acts = { askIn, goTo, set, add, close, send };
+  return { account_id, c, talk, columns, shown, writing, follow, list, isListOpen, ...acts };
+}
+
+function Talking({ models }: { models: Model[] }) {
+  const { t } = useTranslation('chat');
+  const conversation = useConversation(models);
+  const { account_id, c, talk, columns, shown, writing, follow, list, isListOpen } = conversation;
+  const { askIn, goTo, set, add, close, send } = conversation;
+  const { grows, isBehind, toEnd } = follow;
+  const side = <Conversations talk={talk} shown={c} goTo={goTo} />;
+  const isSeveral = columns.length > 1;
+  const place = shown?.set?.id ?? shown?.id ?? 'new';
 
   return (
-    <>
-      <PageTitle title={t('common:nav.chat')}>
-        <PlainButton hiddenFrom="md" leftSection={<IconList size={17} />} onClick={list.open}>
-          {t('conversations')}
-        </PlainButton>
-        <PlainButton leftSection={<IconPlus size={17} />} onClick={() => goTo(undefined)}>
-          {t('new')}
-        </PlainButton>
-      </PageTitle>
-      <div className={classes.chat}>
+    <div className={classes.chat} data-several={isSeveral || undefined}>
+      {!isSeveral && (
         <Box visibleFrom="md" component="aside" className={classes.side}>
           {side}
         </Box>
-        <Drawer opened={isListOpen} onClose={list.close} title={t('conversations')} size="85%">
-          {side}
-        </Drawer>
-        <Stack gap="md" miw={0}>
-          <Group justify="space-between" align="end" gap="sm">
-            <Select
-              label={t('common:model')}
-              data={models.map(({ id, name }) => ({ value: id, label: name }))}
-              value={model?.id ?? null}
-              onChange={(id) => id !== null && set({ model: id })}
-              allowDeselect={false}
-              searchable
-              w={{ base: '100%', xs: 280 }}
-              placeholder={conversation.model}
-              error={model ? undefined : t('model_gone')}
-            />
-            <Stack gap={2} align="flex-end" className={classes.figures}>
-              {model && <Rate model={model} />}
-              {cost > 0n && (
-                <Dimmed data-conversation-cost={String(cost)}>
-                  {t('conversation_cost')} <Usd micro={cost} />
-                </Dimmed>
-              )}
-            </Stack>
-          </Group>
-          <ChatSettings conversation={conversation} model={model} set={set} />
-          <Messages
-            ref={grows}
-            conversation={conversation}
-            models={models}
-            isWriting={isWriting}
-            onAgain={kept ? () => again(askIn(kept.id)) : null}
-          />
-          <Composer
-            key={kept?.id ?? 'new'}
-            conversation={conversation}
-            model={model}
-            models={models}
-            isWriting={isWriting}
-            above={isBehind && <ToEnd onClick={toEnd} />}
-            onSend={send}
-            onStop={() => kept && stop(account_id, kept.id)}
-          />
-        </Stack>
-      </div>
-    </>
+      )}
+      <Drawer opened={isListOpen} onClose={list.close} title={t('conversations')} size="85%">
+        {side}
+      </Drawer>
+      <Stack gap="md" miw={0}>
+        <Bar
+          columns={columns}
+          models={models}
+          set={set}
+          onAdd={columns.length < columnsMax ? add : null}
+          onList={list.open}
+          onNew={() => goTo(undefined)}
+        />
+        <Columns
+          ref={grows}
+          columns={columns}
+          models={models}
+          writing={writing}
+          onModel={(column, model) => set({ model }, column)}
+          onClose={close}
+          askIn={askIn}
+        />
+        <Composer
+          key={place}
+          place={place}
+          columns={columns}
+          models={models}
+          writing={writing}
+          above={isBehind && <ToEnd onClick={toEnd} />}
+          onSend={send}
+          onStop={() => writing.forEach(({ id }) => stop(account_id, id))}
+        />
+      </Stack>
+    </div>
   );
 }
 
-function empty(model: string): Wanted {
+function isAmong(columns: Column[], model: string): boolean {
+  return columns.some((each) => each.model === model);
+}
+
+/** How a reply in the conversation with this id is asked for. */
+function useAskIn(): (id: string) => Ask {
+  const { t } = useTranslation('chat');
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const settled = useMoneyMoved();
+  const broke = (error: BrokenReply) =>
+    t(error.details?.reason ?? '', { defaultValue: errorText(error) });
+  return (id) => ({ account_id, id, path, words: { lost: t('lost'), broke }, settled });
+}
+
+function empty(model: string): Column {
   return { title: '', model, system: '', messages: [] };
 }
 
@@ -185,47 +206,5 @@ function ToEnd({ onClick }: { onClick: () => void }) {
     >
       {t('to_end')}
     </PlainButton>
-  );
-}
-
-function Messages(props: {
-  ref: Ref<HTMLDivElement>;
-  conversation: Wanted;
-  models: Model[];
-  isWriting: boolean;
-  onAgain: (() => void) | null;
-}) {
-  const { conversation, models, isWriting, onAgain } = props;
-  const { t } = useTranslation('chat');
-  const { messages } = conversation;
-  const last = messages.at(-1);
-  // A reload or a closed browser cut the reply off before it began.
-  const isUnanswered = last?.role === 'user' && !isWriting;
-  return (
-    <Stack
-      ref={props.ref}
-      gap="lg"
-      className={classes.messages}
-      role="log"
-      aria-label={t('messages')}
-    >
-      {messages.length === 0 && (
-        <Empty icon={<IconMessage2 />} title={t('empty_title')} text={t('empty_text')} />
-      )}
-      {messages.map((message, i) => (
-        <MessageView
-          key={message.id}
-          message={message}
-          modelName={models.find(({ id }) => id === message.model)?.name ?? message.model ?? ''}
-          isWriting={isWriting && i === messages.length - 1}
-          onAgain={!isWriting && i === messages.length - 1 ? onAgain : null}
-        />
-      ))}
-      {isUnanswered && onAgain && (
-        <RowButton onClick={onAgain} style={{ alignSelf: 'start' }}>
-          {t('ask_again')}
-        </RowButton>
-      )}
-    </Stack>
   );
 }

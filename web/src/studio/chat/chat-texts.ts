@@ -32,6 +32,7 @@ addTexts('chat', {
     '“{{title}}” is stored only in this browser. Deleting it cannot be undone.',
     '«{{title}}» хранится только в этом браузере. Вернуть его нельзя.',
   ],
+  stopped_model: ['{{name}} (stopped)', '{{name}} (снята с продажи)'],
   model_gone: [
     'This model is no longer in the catalog. Choose another one.',
     'Этой модели больше нет в каталоге. Выберите другую.',
@@ -51,6 +52,10 @@ addTexts('chat', {
   empty_text: [
     'You see the maximum cost of a reply before you send, and the actual cost below each reply. You can change the model at any time.',
     'До отправки видно, сколько ответ может стоить самое большее, а под ответом — сколько он стоил. Модель можно сменить в любой момент.',
+  ],
+  empty_several: [
+    'Each model answers the same question. You see the maximum cost of each reply, and their sum, before you send.',
+    'Каждая модель ответит на один и тот же вопрос. До отправки видно, сколько каждый ответ и все вместе могут стоить самое большее.',
   ],
   you: ['You', 'Вы'],
   reply: ['the reply', 'ответ'],

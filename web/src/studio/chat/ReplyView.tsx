@@ -1,19 +1,18 @@
 import { Alert, Box, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
-import { useTranslation } from '../../i18n.ts';
 import { Dimmed, Note } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
 import { Usd } from '../../components/text.tsx';
 import classes from './Chat.module.css';
-import type { Message, Picture } from './conversations.ts';
-import { useSource } from '../form/MediaField.tsx';
+import type { Message } from './conversations.ts';
 import { isUnsettled } from './talk.ts';
+import { useTranslation } from '../../i18n.ts';
 
 const Markdown = lazy(() => import('./Markdown.tsx'));
 
-/** One message with its cost. */
-export function MessageView(props: {
+/** A reply with its cost. */
+export function ReplyView(props: {
   message: Message;
   modelName: string;
   isWriting: boolean;
@@ -21,20 +20,6 @@ export function MessageView(props: {
 }) {
   const { message, modelName, isWriting, onAgain } = props;
   const { t } = useTranslation('chat');
-  if (message.role === 'user') {
-    return (
-      <Stack gap={6} component="article" aria-label={t('you')}>
-        {message.pictures && (
-          <div className={classes.thumbs}>
-            {message.pictures.map((picture) => (
-              <Thumb key={picture.file_id} picture={picture} />
-            ))}
-          </div>
-        )}
-        {message.content !== '' && <div className={classes.said}>{message.content}</div>}
-      </Stack>
-    );
-  }
   const { content, reasoning, failure, stopped, cost_usd_micro, tokens } = message;
   const ended = failure !== undefined || stopped === true;
   return (
@@ -89,9 +74,4 @@ export function MessageView(props: {
       )}
     </Stack>
   );
-}
-
-export function Thumb({ picture }: { picture: Picture }) {
-  const source = useSource(picture.file_id);
-  return <img src={source ?? undefined} alt={picture.name} className={classes.thumb} />;
 }
