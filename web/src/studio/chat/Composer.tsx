@@ -1,7 +1,5 @@
-import { ActionIcon, Anchor, Box, FileButton, Group, Textarea, Tooltip } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import { IconArrowUp, IconPhotoPlus, IconPlayerStop, IconX } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
+import { ActionIcon, Box, FileButton, Group, Textarea } from '@mantine/core';
+import { IconArrowUp, IconPaperclip, IconPlayerStop, IconX } from '@tabler/icons-react';
 import {
   useRef,
   useState,
@@ -10,47 +8,57 @@ import {
   type KeyboardEvent,
   type ReactNode,
 } from 'react';
-import { Note, QuietIcon } from '../../components/styles.ts';
-import { messageOf } from '../../components/Failure.tsx';
-import { Usd } from '../../components/text.tsx';
-import { useAccount, useMay } from '../../session.tsx';
+import { QuietIcon } from '../../components/styles.ts';
+import { useAccount } from '../../session.tsx';
 import classes from './Chat.module.css';
-import { bodyOf, type Conversation, type Picture } from './conversations.ts';
+import { Attachment } from './Attachment.tsx';
+import type { ChatFile, Column, Conversation } from './conversations.ts';
+import { Cost, useCost, useReason } from './Cost.tsx';
+import { keepFile } from './files.ts';
+import { useNext } from './next.ts';
+import { acceptOf, fileMaxBytes, acceptedBy, useFileFault } from './accepted-files.ts';
 import { OnItsWay, useUploads } from '../form/MediaField.tsx';
-import { Thumb } from './MessageView.tsx';
 import type { Model } from '../../api-types.ts';
-import { lacking, shortage, useAllowance } from '../price.ts';
-import { previous, useAccountQuery } from '../../queries.ts';
-import { fromJson } from '../../../../client/src/unknown.ts';
-import type { AccountCalls } from '../../api.ts';
 import { useTranslation } from '../../i18n.ts';
 
-type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
-
-/** The next message, and the most that its reply can cost. */
+/** The next message, and the most that its replies can cost. */
 export function Composer(props: {
-  conversation: Wanted;
-  model: Model | undefined;
+  /** Names the conversation, whose next message is kept while another is shown. */
+  place: string;
+  columns: Column[];
   models: Model[];
-  isWriting: boolean;
+  writing: Conversation[];
   /** Shown floating above the composer. */
   above: ReactNode;
-  onSend: (text: string, pictures: Picture[]) => void;
+  onSend: (text: string, files: ChatFile[]) => void;
   onStop: () => void;
 }) {
-  const { conversation, model, isWriting, onSend, onStop } = props;
-  const { t } = useTranslation(['chat', 'studio']);
-  const [text, setText] = useState('');
-  const [pictures, setPictures] = useState<Picture[]>([]);
-  const { coming, take, dismiss } = useUploads('image', (file_id, { name }) =>
-    setPictures((before) => [...before, { file_id, name }]),
+  const { columns, models, onSend, onStop } = props;
+  const { t } = useTranslation('chat');
+  const { account_id } = useAccount();
+  const { text, files, change } = useNext(`farebox-next ${account_id} ${props.place}`);
+  const chosen = columns.map(({ model }) => models.find(({ id }) => id === model));
+  const known = chosen.filter((model) => model !== undefined);
+  const wrongWith = useFileFault(known);
+  const { coming, take, dismiss } = useUploads(
+    wrongWith,
+    ({ file_id, content_type: type, expires_at }, file) => {
+      void keepFile(account_id, file_id, file.slice(0, file.size, type));
+      change((now) => ({ files: [...now.files, { file_id, name: file.name, type, expires_at }] }));
+    },
+    fileMaxBytes,
   );
-  const isFilled = text.trim() !== '' || pictures.length > 0;
-  const cost = useCost(conversation, text, pictures);
-  const reason = useReason(model, cost);
-  const writer =
-    isWriting && props.models.find(({ id }) => id === conversation.messages.at(-1)?.model);
+  const isWriting = props.writing.length > 0;
+  const cost = useCost(columns, text, files);
+  // The model may have been changed after the file was added.
+  const wrong = files.map(({ type }) => wrongWith(type));
+  const reason = useReason(chosen, cost) ?? wrong.find((each) => each !== null) ?? null;
+  const finishes = props.writing.some(
+    ({ messages }) =>
+      models.find(({ id }) => id === messages.at(-1)?.model)?.on_disconnect === 'finish',
+  );
   const isUploading = coming.some(({ failure }) => failure === null);
+  const isFilled = text.trim() !== '' || files.length > 0;
   const maySend = isFilled && reason === null && !isWriting && !isUploading;
 
   // A held key or a double press must send only once.
@@ -59,20 +67,16 @@ export function Composer(props: {
     if (!maySend || isSent.current) return;
     isSent.current = true;
     queueMicrotask(() => (isSent.current = false));
-    onSend(text.trim(), pictures);
-    setText('');
-    setPictures([]);
-  };
-  const byKey = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    if (!event.repeat) send();
+    onSend(text.trim(), files);
+    change(() => ({ text: '', files: [] }));
   };
   const paste = (event: ClipboardEvent) => {
     if (event.clipboardData.files.length > 0) take([...event.clipboardData.files]);
   };
+  const [isOver, setOver] = useState(false);
   const drop = (event: DragEvent) => {
     event.preventDefault();
+    setOver(false);
     take([...event.dataTransfer.files]);
   };
 
@@ -81,11 +85,18 @@ export function Composer(props: {
       {props.above}
       <Box
         className={classes.box}
+        data-over={isOver || undefined}
         onPaste={paste}
         onDrop={drop}
-        onDragOver={(event) => event.preventDefault()}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
       >
-        {pictures.length > 0 && <Pictures pictures={pictures} onChange={setPictures} />}
+        {files.length > 0 && (
+          <Files files={files} onChange={(left) => change(() => ({ files: left }))} />
+        )}
         {coming.map((each) => (
           <OnItsWay key={each.id} coming={each} onDismiss={() => dismiss(each)} />
         ))}
@@ -93,28 +104,18 @@ export function Composer(props: {
           className={classes.input}
           aria-label={t('say')}
           placeholder={t('say')}
-          onKeyDown={byKey}
+          onKeyDown={byEnter(send)}
           autosize
           minRows={1}
           maxRows={12}
           value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
+          onChange={({ currentTarget }) => {
+            const { value } = currentTarget;
+            change(() => ({ text: value }));
+          }}
         />
         <Group justify="space-between" gap="xs" wrap="nowrap">
-          <FileButton
-            accept="image/png,image/jpeg,image/webp,image/gif"
-            multiple
-            onChange={take}
-            inputProps={{ 'aria-label': t('add_picture') }}
-          >
-            {(button) => (
-              <Tooltip label={t('picture_text')} multiline w={240}>
-                <QuietIcon {...button} size="lg" aria-label={t('add_picture')}>
-                  <IconPhotoPlus size={20} stroke={1.6} />
-                </QuietIcon>
-              </Tooltip>
-            )}
-          </FileButton>
+          <ChooseFiles models={known} take={take} />
           {isWriting ? (
             <ActionIcon size="lg" radius="xl" color="dark" onClick={onStop} aria-label={t('stop')}>
               <IconPlayerStop size={18} />
@@ -132,22 +133,51 @@ export function Composer(props: {
           )}
         </Group>
       </Box>
-      <Cost
-        {...cost}
-        why={writer && writer.on_disconnect === 'finish' ? t('stop_finish') : reason}
-      />
+      <Cost {...cost} models={chosen} why={finishes ? t('stop_finish') : reason} />
     </Box>
   );
 }
 
-function Pictures(props: { pictures: Picture[]; onChange: (pictures: Picture[]) => void }) {
+/** The button for files; says what is taken. Nothing if that is nothing. */
+function ChooseFiles(props: { models: Model[]; take: (files: File[]) => void }) {
+  const { t, language } = useTranslation('chat');
+  const taken = acceptedBy(props.models);
+  if (taken.length === 0) return <span />;
+  const names = taken.map((each) => t(`takes.${each}`));
+  const label = t('add_file', { taken: new Intl.ListFormat(language).format(names) });
+  return (
+    <FileButton
+      accept={acceptOf(taken)}
+      multiple
+      onChange={props.take}
+      inputProps={{ 'aria-label': label }}
+    >
+      {(button) => (
+        <QuietIcon {...button} size="lg" aria-label={label} title={label}>
+          <IconPaperclip size={20} stroke={1.6} />
+        </QuietIcon>
+      )}
+    </FileButton>
+  );
+}
+
+/** Enter sends, Shift and Enter begin a line. */
+export function byEnter(send: () => void) {
+  return (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (!event.repeat) send();
+  };
+}
+
+function Files(props: { files: ChatFile[]; onChange: (files: ChatFile[]) => void }) {
   const { t } = useTranslation('studio');
-  const { pictures, onChange } = props;
+  const { files, onChange } = props;
   return (
     <Group gap={8} p={4}>
-      {pictures.map((picture, i) => (
-        <Box key={picture.file_id} pos="relative">
-          <Thumb picture={picture} />
+      {files.map((file, i) => (
+        <Box key={file.file_id} pos="relative" maw="100%">
+          <Attachment file={file} />
           <ActionIcon
             size="xs"
             color="dark"
@@ -155,85 +185,13 @@ function Pictures(props: { pictures: Picture[]; onChange: (pictures: Picture[]) 
             pos="absolute"
             top={4}
             right={4}
-            aria-label={t('remove_item', { what: picture.name })}
-            onClick={() => onChange(pictures.toSpliced(i, 1))}
+            aria-label={t('remove_item', { what: file.name })}
+            onClick={() => onChange(files.toSpliced(i, 1))}
           >
             <IconX size={12} />
           </ActionIcon>
         </Box>
       ))}
     </Group>
-  );
-}
-
-/** The most that the reply can cost, or why nothing can be sent; and the balance. */
-function Cost(props: Costs & { why: string | null }) {
-  const { price, short, allowance, why } = props;
-  const { t } = useTranslation(['chat', 'studio']);
-  return (
-    <Group justify="space-between" gap="xs" mt={6} px={4}>
-      <Note aria-live="polite">
-        {why ?? (
-          <>
-            {t('at_most')} <span data-ceiling={price}>{price ? <Usd micro={price} /> : '…'}</span>
-          </>
-        )}{' '}
-        {short === 'balance' && (
-          <Anchor component={Link} to="/dashboard/money" size="xs">
-            {t('studio:top_up')}
-          </Anchor>
-        )}
-      </Note>
-      {allowance && (
-        <Note>
-          {t('studio:balance')} <Usd micro={allowance.available_usd_micro} />
-        </Note>
-      )}
-    </Group>
-  );
-}
-
-type Costs = ReturnType<typeof useCost>;
-
-function useCost(conversation: Wanted, text: string, pictures: Picture[]) {
-  const allowance = useAllowance();
-  const { data, error } = useCeiling(conversation, text, pictures);
-  const price = data?.price_usd_micro;
-  const short = price && allowance ? shortage(allowance, price, false) : null;
-  return { allowance, price, short, error };
-}
-
-/** Why nothing can be sent; null if it can. */
-function useReason(model: Model | undefined, { allowance, price, short, error }: Costs) {
-  const { t } = useTranslation(['chat', 'studio']);
-  const mayRun = useMay('build');
-  const { status } = useAccount();
-  if (status !== 'active') return t('studio:blocked.suspended');
-  if (!mayRun) return t('studio:blocked.role');
-  if (!model) return t('model_gone');
-  if (error) return messageOf(error);
-  if (short === 'balance')
-    return t('studio:blocked.balance', { short: lacking(allowance!, price!) });
-  return short === 'limit' ? t('limit') : null;
-}
-
-const pauseMs = 400;
-
-/** The amount reserved for the next call, as the service estimates it. */
-function useCeiling(conversation: Wanted, text: string, pictures: Picture[]) {
-  const next = { id: '', role: 'user' as const, content: text || '…', pictures };
-  const body = JSON.stringify(
-    bodyOf({
-      ...conversation,
-      id: '',
-      updated_at: '',
-      messages: [...conversation.messages, next],
-    }),
-  );
-  const [settled] = useDebouncedValue(body, pauseMs);
-  return useAccountQuery(
-    'POST /studio/chat-price',
-    { body: fromJson<AccountCalls['POST /studio/chat-price']['body']>(settled) },
-    { ...previous, staleTime: 60_000, gcTime: 30_000, retry: false },
   );
 }

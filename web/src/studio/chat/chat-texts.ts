@@ -68,10 +68,31 @@ addTexts('chat', {
   another: ['Regenerate', 'Другой ответ'],
   ask_again: ['Request a reply', 'Попросить ответ'],
   say: ['Write a message', 'Напишите сообщение'],
-  add_picture: ['Add an image', 'Добавить картинку'],
-  picture_text: [
-    'A model that does not accept images refuses the call or ignores them.',
-    'Модель, которая не берёт картинок, откажет или не станет их смотреть.',
+  add_file: ['Add a file: {{taken}}', 'Добавить файл: {{taken}}'],
+  takes: {
+    image: ['images', 'картинки'],
+    audio: ['sound', 'звук'],
+    file: ['PDF and text files', 'PDF и текстовые файлы'],
+  },
+  not_taken: [
+    '{{model}} cannot take this file. Choose among: {{taken}}.',
+    '{{model}}: такой файл не подходит. Подойдут: {{taken}}.',
+  ],
+  takes_none: [
+    '{{model}} takes no files. Choose another model, or write the text into the message.',
+    '{{model}} не берёт файлов. Выберите другую модель или вставьте текст в сообщение.',
+  ],
+  file_gone: ['no longer kept', 'больше не хранится'],
+  files_left_out: [
+    [
+      'Saved without {{count}} file, which this browser no longer has.',
+      'Saved without {{count}} files, which this browser no longer has.',
+    ],
+    [
+      'Сохранено без {{count}} файла: в этом браузере его больше нет.',
+      'Сохранено без {{count}} файлов: в этом браузере их больше нет.',
+      'Сохранено без {{count}} файлов: в этом браузере их больше нет.',
+    ],
   ],
   stop: ['Stop', 'Остановить'],
   at_most: ['The next reply costs at most', 'Следующий ответ стоит не больше'],
