@@ -17,6 +17,11 @@ import type { Service } from '../../../server/test/kit/service.ts';
 import { until } from '../../../server/test/kit/until.ts';
 import { originOf, person, startWebService } from '../../../server/test/kit/web.ts';
 
+/** The part of a list item in a page that these tests read. */
+interface Item {
+  firstChild: { textContent: string | null } | null;
+}
+
 describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
@@ -153,11 +158,10 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
     const log = page.getByRole('log');
     const top = log.locator('ol > li');
     await top.first().waitFor();
-    assert.deepEqual(await top.evaluateAll((all) => all.map((li) => li.firstChild?.textContent)), [
-      'Book',
-      'Pack',
-      'Run it',
-    ]);
+    assert.deepEqual(
+      await top.evaluateAll((all: Item[]) => all.map((li) => li.firstChild?.textContent)),
+      ['Book', 'Pack', 'Run it'],
+    );
     assert.deepEqual(await top.first().locator('ul > li').allInnerTexts(), [
       'flight & hotel',
       'insurance',
@@ -198,6 +202,66 @@ describe('a conversation in the studio', { skip: withoutBrowser() ?? false }, ()
     assert.doesNotMatch(await page.getByRole('log').innerText(), /\*/);
     release();
     await page.locator('strong', { hasText: /^this loud$/ }).waitFor();
+    await context.close();
+  });
+
+  const long = Array.from({ length: 40 }, (_, i) => `const line${i} = 'text ${i}'; // ${i}`);
+  const worked = [
+    'It costs $5 and $10. Then \\(x_1 + y^2\\) and $\\frac{a}{b}$ hold:\n\n',
+    '$$\n\\int_0^1 x\\,dx = \\frac{1}{2}\n$$\n\n',
+    'Not this: $\\href{javascript:alert(1)}{x}$ nor $\\includegraphics{https://a.example/x.png}$.\n\n',
+    `\`\`\`ts\n${long.join('\n')}\n\`\`\`\n\n`,
+    '```css\n.a { color: #fff; margin: 0 }\n```\n\n```diff\n- old\n+ new\n```\n\n',
+    '```py\n@wraps\ndef f(x: int) -> str:\n    """Text."""\n    return f"{x!r}" if x else None\n```',
+  ];
+
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const [size, viewport] of sizes) {
+      test(`colours code and draws formulas, ${scheme}, at ${size} width`, async () => {
+        service.fake.behave = { chat: speak(worked) };
+        const { page, context, faults } = await visit(viewport, scheme);
+        const asked: string[] = [];
+        page.on('request', (request) => asked.push(request.url()));
+        await say(page, 'Show me');
+        await page.locator('[data-cost]').waitFor();
+        const log = page.getByRole('log');
+        await log.locator('math mfrac').nth(1).waitFor();
+        await log.locator('pre span').first().waitFor();
+        assert.equal(await log.locator('math').count(), 3);
+        const text = await log.innerText();
+        assert.match(text, /It costs \$5 and \$10\. Then/);
+        assert.match(text, /Not this: \$\\href\{javascript:alert\(1\)\}\{x\}\$ nor \$\\include/);
+        assert.doesNotMatch(text, /line20\b/);
+        await log.getByRole('button', { name: 'Show all 40 lines' }).click();
+        assert.match(await log.innerText(), /line39\b/);
+        assert.deepEqual(await barriers(page), []);
+        assert.equal(await overflowOf(page), 0);
+        await page.evaluate('window.scrollTo(0, 0)');
+        await picture(page, `chat-formulas-${size}-${scheme}`);
+        const elsewhere = asked.filter((url) => !url.startsWith(base));
+        assert.deepEqual([elsewhere, faults], [[], []]);
+        await context.close();
+      });
+    }
+  }
+
+  test('colours code only once it is written, and loads the colours only then', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    service.fake.behave = { chat: speak(['```js\nconst a = 1;\n', held, 'let b;\n```\n\nDone.']) };
+    const { page, context, faults } = await visit();
+    const scripts: string[] = [];
+    page.on('request', (request) => scripts.push(request.url()));
+    await say(page, 'Show me');
+    const code = page.getByRole('log').locator('pre');
+    await code.getByText('const a = 1;').waitFor();
+    assert.equal(await code.locator('span').count(), 0);
+    const loaded = (name: string) => scripts.some((url) => url.includes(`/${name}-`));
+    assert.equal(loaded('ColouredCode'), false);
+    release();
+    await code.locator('span', { hasText: /^let$/ }).waitFor();
+    assert.deepEqual([loaded('ColouredCode'), loaded('Formula')], [true, false]);
+    assert.deepEqual(faults, []);
     await context.close();
   });
 });

@@ -1,11 +1,15 @@
-import { Anchor, Box, Code, Group, Table, Text } from '@mantine/core';
-import type { MarkedToken, Token, Tokens } from 'marked';
-import { Fragment, memo, useDeferredValue, useMemo, type ReactNode } from 'react';
-import { Note } from '../../components/styles.ts';
-import { Copy } from '../../components/Copy.tsx';
+import { Anchor, Code, Table, Text } from '@mantine/core';
+import type { Token, Tokens } from 'marked';
+import { Fragment, lazy, memo, Suspense, useDeferredValue, useMemo, type ReactNode } from 'react';
+import { BeingWritten, CodeBlock } from './CodeBlock.tsx';
+import type { FormulaProps } from './Formula.ts';
+import type { FormulaToken } from './formula-marks.ts';
 import classes from './Markdown.module.css';
-import { known, readMarkdown, safeAddress } from './read-markdown.ts';
+import { known, readMarkdown, safeAddress, type ReadToken } from './read-markdown.ts';
 import { useTranslation } from '../../i18n.ts';
+
+const asWritten = { default: ({ raw }: FormulaProps): ReactNode => raw };
+const Formula = lazy(() => import('./Formula.ts').catch(() => asWritten));
 
 /** A model's text as React nodes. HTML in it stays text. */
 export default function Markdown({ text, isWriting }: { text: string; isWriting: boolean }) {
@@ -15,7 +19,9 @@ export default function Markdown({ text, isWriting }: { text: string; isWriting:
   return (
     <div className={classes.text}>
       {tokens.map((token, i) => (
-        <Block key={i} token={token} />
+        <BeingWritten key={i} value={isWriting && i === tokens.length - 1}>
+          <Block token={token} />
+        </BeingWritten>
       ))}
     </div>
   );
@@ -23,7 +29,7 @@ export default function Markdown({ text, isWriting }: { text: string; isWriting:
 
 /** Renders again only if its own text has changed, not at each chunk of a reply. */
 const Block = memo(
-  function Block({ token }: { token: MarkedToken }) {
+  function Block({ token }: { token: ReadToken }) {
     return drawn(token);
   },
   (before, now) => before.token.type === now.token.type && before.token.raw === now.token.raw,
@@ -33,7 +39,7 @@ function all(tokens: Token[] | undefined): ReactNode {
   return known(tokens ?? []).map((token, i) => <Fragment key={i}>{drawn(token)}</Fragment>);
 }
 
-function drawn(token: MarkedToken): ReactNode {
+function drawn(token: ReadToken): ReactNode {
   switch (token.type) {
     case 'paragraph':
       return <p>{all(token.tokens)}</p>;
@@ -50,7 +56,9 @@ function drawn(token: MarkedToken): ReactNode {
     case 'blockquote':
       return <blockquote>{all(token.tokens)}</blockquote>;
     case 'code':
-      return <CodeBlock language={token.lang ?? ''} code={token.text} />;
+      return <CodeBlock line={token.lang ?? ''} code={token.text} />;
+    case 'formula':
+      return <Maths token={token} />;
     case 'table':
       return <Grid table={token} />;
     case 'hr':
@@ -106,6 +114,21 @@ function Address({ token }: { token: Tokens.Link | Tokens.Image }) {
   );
 }
 
+/** As it was written until the reader of formulas has come. */
+function Maths({ token: { raw, text, isDisplay } }: { token: FormulaToken }) {
+  const formula = (
+    <Suspense fallback={raw}>
+      <Formula tex={text} isDisplay={isDisplay} raw={raw} />
+    </Suspense>
+  );
+  if (!isDisplay) return formula;
+  return (
+    <span className={classes.formula} tabIndex={0} role="group" aria-label={text}>
+      {formula}
+    </span>
+  );
+}
+
 function List({ list }: { list: Tokens.List }) {
   const items = list.items.map((item, i) => (
     <li key={i} className={item.task ? classes.task : undefined}>
@@ -118,21 +141,6 @@ function List({ list }: { list: Tokens.List }) {
 function Task({ checked }: { checked: boolean }) {
   const { t } = useTranslation('chat');
   return <input type="checkbox" checked={checked} disabled aria-label={t(`task_${checked}`)} />;
-}
-
-function CodeBlock({ language, code }: { language: string; code: string }) {
-  const { t } = useTranslation('chat');
-  return (
-    <Box className={classes.code}>
-      <Group justify="space-between" className={classes.codeHead}>
-        <Note ff="monospace">{language || t('code')}</Note>
-        <Copy text={code} what={language || t('code')} />
-      </Group>
-      <pre tabIndex={0} role="group" aria-label={language || t('code')}>
-        <code>{code}</code>
-      </pre>
-    </Box>
-  );
 }
 
 function Grid({ table }: { table: Tokens.Table }) {

@@ -95,7 +95,24 @@ addTexts('chat', {
     ],
   ],
   stop: ['Stop', 'Остановить'],
-  at_most: ['The next reply costs at most', 'Следующий ответ стоит не больше'],
+  at_most: [
+    ['The next reply costs at most', 'The next {{count}} replies cost at most'],
+    [
+      'Следующий {{count}} ответ стоит не больше',
+      'Следующие {{count}} ответа стоят не больше',
+      'Следующие {{count}} ответов стоят не больше',
+    ],
+  ],
+  models: [
+    ['{{count}} model', '{{count}} models'],
+    ['{{count}} модель', '{{count}} модели', '{{count}} моделей'],
+  ],
+  add_model: ['Add a model', 'Добавить модель'],
+  add_model_text: [
+    'Ask several models the same, side by side',
+    'Спросить несколько моделей об одном и том же',
+  ],
+  close_column: ['Close {{name}}', 'Закрыть {{name}}'],
   limit: ["The studio's monthly limit is used up.", 'Месячный лимит студии исчерпан.'],
   lost: [
     'The connection broke. The cost of the reply appears below once it is settled. You can send the message again.',
@@ -120,6 +137,8 @@ addTexts('chat', {
   unsettled: ['The cost is being settled', 'Стоимость ещё считается'],
   free: ['Nothing was charged', 'Ничего не списано'],
   code: ['code', 'код'],
+  all_lines: ['Show all {{count}} lines', 'Показать все строки: {{count}}'],
+  fewer_lines: ['Show fewer lines', 'Свернуть'],
   task_true: ['Done', 'Сделано'],
   task_false: ['Not done', 'Не сделано'],
   to_end: ['Latest messages', 'К последним сообщениям'],

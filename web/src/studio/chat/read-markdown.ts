@@ -1,5 +1,13 @@
-import { Lexer, type MarkedToken, type Token } from 'marked';
+import { Hooks, Lexer, type MarkedToken, type Token } from 'marked';
 import remend from 'remend';
+import {
+  withFormulas,
+  withoutFormulas,
+  withoutOpenFormula,
+  type FormulaToken,
+} from './formula-marks.ts';
+
+export type ReadToken = MarkedToken | FormulaToken;
 
 /** Longer paragraphs stay plain text: parsing one takes quadratic time. */
 const inlineMax = 5_000;
@@ -9,7 +17,16 @@ const undecided = /[*_~`[|]{1,16}$|(?<=^|\n)[ \t]{0,16}(?:[-+#=]{1,6}|\d{1,3}[.)
 const tooDeep = /(?:> ?){50}/;
 
 class BoundedLexer extends Lexer {
+  private text = '';
+
+  constructor() {
+    const hooks = new Hooks();
+    super({ ...withFormulas, hooks });
+    hooks.emStrongMask = (mask) => withoutFormulas(this.text, mask);
+  }
+
   override inlineTokens(text: string, tokens: Token[] = []): Token[] {
+    this.text = text;
     if (text.length <= inlineMax) return super.inlineTokens(text, tokens);
     tokens.push({ type: 'text', raw: text, text });
     return tokens;
@@ -20,19 +37,21 @@ class BoundedLexer extends Lexer {
  * The tokens of a text in GitHub Flavored Markdown. While the text is being written, open marks at
  * its end are completed.
  */
-export function readMarkdown(text: string, isWriting: boolean): MarkedToken[] {
+export function readMarkdown(text: string, isWriting: boolean): ReadToken[] {
   if (tooDeep.test(text)) return [{ type: 'paragraph', raw: text, text, tokens: asText(text) }];
-  const whole = isWriting ? remend(text.replace(undecided, '')) : text;
-  const tokens = known(new BoundedLexer({ gfm: true }).lex(whole));
+  const whole = isWriting
+    ? remend(withoutOpenFormula(text).replace(undecided, ''), { katex: false })
+    : text;
+  const tokens = known(new BoundedLexer().lex(whole));
   const last = tokens.at(-1);
   // Before its second line arrives, this paragraph may still become a table.
   const isTableHead = last?.type === 'paragraph' && /^\|[^\n]*(\n[\s|:-]*)?$/.test(last.raw);
   return isWriting && isTableHead ? tokens.slice(0, -1) : tokens;
 }
 
-/** Only extensions of the parser produce other tokens, and there are none. */
-export function known(tokens: Token[]): MarkedToken[] {
-  return tokens as MarkedToken[];
+/** Only extensions of the parser produce other tokens, and there is one. */
+export function known(tokens: Token[]): ReadToken[] {
+  return tokens as ReadToken[];
 }
 
 function asText(text: string): MarkedToken[] {
