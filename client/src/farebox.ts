@@ -31,6 +31,8 @@ import type {
   Model,
   Output,
   QueuedRequest,
+  DeletedOutput,
+  Refusal,
   RequestCard,
   RequestLine,
   Status,
@@ -119,6 +121,20 @@ export interface UsagePage {
   next_cursor: string | null;
 }
 
+export interface RefusalFilter extends PageFilter {
+  /** The `error.code` of the reply. */
+  code?: string | undefined;
+  model_id?: string | undefined;
+  key_id?: string | undefined;
+  from?: Date | string | undefined;
+  to?: Date | string | undefined;
+}
+
+export interface RefusalPage {
+  data: Refusal[];
+  next_cursor: string | null;
+}
+
 export interface RequestPage {
   data: RequestLine[];
   next_cursor: string | null;
@@ -145,6 +161,10 @@ export class Farebox {
     /** All requests, newest first; fetches page after page. */
     all(filter?: RequestFilter, options?: Call): AsyncGenerator<RequestLine>;
     get(requestId: string, options?: Call): Promise<RequestCard>;
+    /** Deletes what a request has made; its card stays. To delete twice is not an error. */
+    deleteOutput(requestId: string, options?: Call): Promise<DeletedOutput>;
+    /** Calls of the last seven days that were refused, newest first. */
+    refused(filter?: RefusalFilter, options?: Call): Promise<RefusalPage>;
   };
   readonly deposits: {
     /** Where to send USDT; empty if the service reads no chain. */
@@ -178,7 +198,7 @@ export class Farebox {
     };
     const lists =
       <T>(path: string) =>
-      async (filter: RequestFilter = {}, call?: Call) =>
+      async (filter: RequestFilter & RefusalFilter = {}, call?: Call) =>
         withAmounts<T>(await transport.json({ ...get(path), query: queryOf(filter) }, call));
     const page = lists<RequestPage>('/requests');
     this.deposits = {
@@ -197,6 +217,8 @@ export class Farebox {
         }
       },
       get: async (id, call) => withAmounts(await this.#ofRequest(id, '', call)),
+      deleteOutput: (id, call) => this.#ofRequest(id, '/output', call, { method: 'DELETE' }),
+      refused: lists('/refusals'),
     };
   }
 

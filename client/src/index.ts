@@ -6,6 +6,8 @@ export type {
   RequestFilter,
   RequestPage,
   UsageFilter,
+  RefusalFilter,
+  RefusalPage,
   UsagePage,
   RunOptions,
   SubmitOptions,

@@ -44,6 +44,12 @@ export type Model = {
   resolutions: Array<Resolution>;
   /** True: the model has no content filter. */
   uncensored: boolean;
+  /** Half of the last finished jobs of the model took less time than this, from the start to the end. Null: none has finished, or the model is a text model. */
+  median_seconds: number | null;
+  /** `stopped`: the operator has stopped its sale. Requests get 503 `capacity_unavailable` with `details.reason` `stopped`; POST /estimate still prices. */
+  status: 'live' | 'stopped';
+  /** Only of a stopped model: the operator's words about it; null if there are none. */
+  status_note?: string | null;
   /** JSON Schema (2020-12) of the input. */
   input_schema: Record<string, unknown>;
   /** An input that works. */
@@ -676,6 +682,28 @@ export type RequestLine = {
   charged_usd_micro: bigint | null;
   /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
   error_code: FailureCode | null;
+  /** The input in one line, at most 500 characters: its prompt, or else its short values. Null for a chat, and once the input is deleted. */
+  prompt: string | null;
+  /** Whether it is marked in the library of the web pages. */
+  favorite: boolean;
+  /** The reason why it `FAILED`; else null. */
+  error: {
+    /** The reason why an accepted request ended `FAILED`. Nothing was charged. */
+    code: FailureCode;
+    /** For people. */
+    message: string;
+    details?: {
+      /** A cause more precise than the code. With `output_unusable` it is `not_fetched`, `not_media` or `damaged`. */
+      reason: string;
+      [field: string]: unknown;
+    };
+  } | null;
+  /** The first 12 outputs that are still kept. */
+  outputs: Array<LineOutput>;
+  /** Number of outputs that it made, kept or not. */
+  output_count: number;
+  /** When the outputs are deleted; null if none are kept. */
+  expires_at: string | null;
   /** When it was submitted. */
   created_at: string;
   /** When an upstream was first called. */
@@ -698,6 +726,29 @@ export type RequestLine = {
   call_id: string | null;
   /** The submit's own `x-request-id`, or the trace id of its `traceparent`; null if it had none. */
   caller_id: string | null;
+};
+
+export type LineOutput = {
+  /** The number of the output in its link. */
+  index: number;
+  /** Its field in the response. */
+  field: string;
+  /** A signed link; works for 24 hours after completion, without a key. */
+  url: string;
+  /** Found in the bytes. */
+  content_type: string;
+  /** Pixels. */
+  width?: number;
+  /** Pixels. */
+  height?: number;
+  /** Seconds. */
+  duration?: number;
+  /** Bytes. */
+  file_size: number;
+  /** A suggested file name. */
+  file_name: string;
+  /** A small WebP of an image, or the picture that came with a video; null: there is none. */
+  thumbnail_url: string | null;
 };
 
 export type RequestCard = {
@@ -855,6 +906,13 @@ export type Cancelled = {
   cancel_requested_at?: string;
 };
 
+export type DeletedOutput = {
+  /** The id of the request, a UUIDv7. */
+  request_id: string;
+  /** Always true. */
+  deleted: boolean;
+};
+
 export type UsageLine = {
   /** The day (UTC) on which the requests ended; null if not by day. */
   day: string | null;
@@ -880,6 +938,24 @@ export type UsageLine = {
   cached_tokens: number;
   /** The part of `output_tokens` that was reasoning. */
   reasoning_tokens: number;
+};
+
+export type Refusal = {
+  /** The `x-request-id` of the reply. */
+  call_id: string;
+  at: string;
+  /** The key of the call. */
+  key_id: string;
+  /** The model that the call named; null if it named none that exists. */
+  model_id: string | null;
+  /** The path, with `*` and `:name` for what is not an id of this service. */
+  path: string;
+  /** HTTP status of the reply, or of the error in a stream. */
+  status: number;
+  /** `error.code` of the reply. */
+  code: string;
+  /** `error.details.reason` of the reply. */
+  reason: string | null;
 };
 
 export type UploadedFile = {
@@ -1186,26 +1262,26 @@ export type NewApiKey = {
   state: 'active' | 'expired' | 'revoked';
   /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
   monthly_limit_usd_micro: bigint | null;
+  /** When it stops working. Null: never. */
+  expires_at: string | null;
+  /** The only models that it may use. Null: all. */
+  models: Array<string> | null;
+  /** Calls a minute. Null: the service's usual limit. */
+  rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
+  open_jobs: number | null;
   /** In this month (UTC), reservations included. */
   spent_usd_micro: bigint;
   /** Held by its open requests. */
   reserved_usd_micro: bigint;
   /** When the next month begins. */
   resets_at: string;
-  /** Calls a minute. Null: the service's usual limit. */
-  rpm: number | null;
-  /** Open jobs at once. Null: the service's usual limit. */
-  open_jobs: number | null;
   /** Its open jobs now. */
   open_requests: number;
-  /** The only models that it may use. Null: all. */
-  models: Array<string> | null;
   /** When it was made. */
   created_at: string;
   /** The key of scope keys that made it. Null: a person or the operator did. */
   created_by: string | null;
-  /** When it stops working. Null: never. */
-  expires_at: string | null;
   /** When it was revoked. */
   revoked_at: string | null;
   /** Its newest call. */
@@ -1227,26 +1303,26 @@ export type ApiKey = {
   state: 'active' | 'expired' | 'revoked';
   /** The most that it may charge and reserve in a month (UTC). Null: unlimited. */
   monthly_limit_usd_micro: bigint | null;
+  /** When it stops working. Null: never. */
+  expires_at: string | null;
+  /** The only models that it may use. Null: all. */
+  models: Array<string> | null;
+  /** Calls a minute. Null: the service's usual limit. */
+  rpm: number | null;
+  /** Open jobs at once. Null: the service's usual limit. */
+  open_jobs: number | null;
   /** In this month (UTC), reservations included. */
   spent_usd_micro: bigint;
   /** Held by its open requests. */
   reserved_usd_micro: bigint;
   /** When the next month begins. */
   resets_at: string;
-  /** Calls a minute. Null: the service's usual limit. */
-  rpm: number | null;
-  /** Open jobs at once. Null: the service's usual limit. */
-  open_jobs: number | null;
   /** Its open jobs now. */
   open_requests: number;
-  /** The only models that it may use. Null: all. */
-  models: Array<string> | null;
   /** When it was made. */
   created_at: string;
   /** The key of scope keys that made it. Null: a person or the operator did. */
   created_by: string | null;
-  /** When it stops working. Null: never. */
-  expires_at: string | null;
   /** When it was revoked. */
   revoked_at: string | null;
   /** Its newest call. */

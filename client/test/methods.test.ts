@@ -326,6 +326,26 @@ const methods: Record<string, () => Promise<void>> = {
     assert.equal(read.input.quoted_usd_micro, '1', 'what a model takes is left as it is');
   },
 
+  async 'requests.deleteOutput'() {
+    const { requestId } = await farebox.run(model, { prompt });
+    for (const _ of ['once', 'twice']) {
+      const deleted = { request_id: requestId, deleted: true };
+      assert.deepEqual(await farebox.requests.deleteOutput(requestId), deleted);
+    }
+    const card = await farebox.requests.get(requestId);
+    assert.deepEqual([card.status, card.charged_usd_micro], ['COMPLETED', 10_000n]);
+  },
+
+  async 'requests.refused'() {
+    const mine = clientOf(await service.account());
+    await assert.rejects(mine.submit(model, { prompt: 7 }), { code: 'invalid_input' });
+    const refused = async () => (await mine.requests.refused({ limit: 5 })).data;
+    await until('it is written down', async () => (await refused()).length === 1);
+    const [first] = await refused();
+    assert.deepEqual([first!.code, first!.status, first!.model_id], ['invalid_input', 400, model]);
+    assert.deepEqual((await mine.requests.refused({ code: 'rate_limited' })).data, []);
+  },
+
   async upload() {
     const path = join(service.dir, 'cat.png');
     writeFileSync(path, png);
