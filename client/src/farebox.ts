@@ -93,6 +93,8 @@ export interface RequestFilter extends PageFilter {
   status?: StatusName | undefined;
   model_id?: string | undefined;
   key_id?: string | undefined;
+  /** Only requests of this person, who was signed in. */
+  person_id?: string | undefined;
   /** A number of the call that made it: the reply's `x-request-id`, or your own. */
   call_id?: string | undefined;
   from?: Date | string | undefined;
@@ -102,7 +104,7 @@ export interface RequestFilter extends PageFilter {
 }
 
 export interface UsageFilter {
-  /** Groups to add up by: `day`, `model`, `key` and `metadata.NAME`, with at most two names. */
+  /** Groups to add up by: `day`, `model`, `key`, `person` and `metadata.NAME`, with at most two names. */
   by: string | readonly string[];
   /** Days (UTC), such as 2027-01-31: `from` is included, `to` is not. */
   from?: string | undefined;

@@ -920,6 +920,8 @@ export type UsageLine = {
   model_id: string | null;
   /** Null if not by key. */
   key_id: string | null;
+  /** The person who was signed in; null for programs with a key, and if not by person. */
+  person_id: string | null;
   /** The values of the names in `by`; null where a request has no such name. */
   metadata: Record<string, string | null>;
   /** Requests that ended; cancelled ones are not counted. */

@@ -126,7 +126,7 @@ function addAccount(program: Command): void {
 
 function addUsage(program: Command): void {
   const usage = verb(program, 'usage', 'add up requests, tokens and charges')
-    .option('--by <groups>', 'day, model, key or metadata.NAME, with commas between', 'day')
+    .option('--by <groups>', 'day, model, key, person or metadata.NAME, with commas between', 'day')
     .option('--from <day>', 'the first day (UTC); default: 30 days before --to')
     .option('--to <day>', 'the day after the last one; default: tomorrow')
     .option('--model <model>', 'only requests to this model')

@@ -13,10 +13,14 @@ interface UsageOptions {
   metadata?: string[];
 }
 
-const columns: Record<string, [heading: string, field: 'day' | 'model_id' | 'key_id']> = {
+const columns: Record<
+  string,
+  [heading: string, field: 'day' | 'model_id' | 'key_id' | 'person_id']
+> = {
   day: ['DAY', 'day'],
   model: ['MODEL', 'model_id'],
   key: ['KEY', 'key_id'],
+  person: ['PERSON', 'person_id'],
 };
 
 export async function usage({ json, quiet }: Context, options: UsageOptions): Promise<void> {
