@@ -365,7 +365,10 @@ export class Farebox {
     }
   }
 
-  /** Uploads a file (a string is a path). Its id works in any field of an input for 7 days. */
+  /**
+   * Uploads a file (a string is a path). Its id works in any field of an input
+   * until `expires_at`, by default for 7 days.
+   */
   upload(source: Media | string, options?: UploadOptions): Promise<UploadedFile> {
     return upload(this.#transport, source, options);
   }

@@ -971,7 +971,7 @@ export type UploadedFile = {
   sha256: string;
   /** When it was stored. */
   created_at: string;
-  /** When it is deleted: 7 days after it was stored. */
+  /** When it is deleted: by default 7 days after it was stored. */
   expires_at: string;
   /** The `file_id`. This and the next fields: only if the body was a form. */
   id?: string;

@@ -302,7 +302,7 @@ function addRest(program: Command): void {
     .action(run(async () => (await import('./jobs/upload.ts')).upload));
   remark(upload, {
     says: [
-      'The id goes into any URL field of an input. Files are kept for 7 days. `fare run` uploads local files by itself.',
+      'The id goes into any URL field of an input. Files are kept until expires_at (by default 7 days). `fare run` uploads local files by itself.',
     ],
     examples: [['ID=$(fare upload photo.jpg)', 'upload once, use often']],
   });

@@ -85,7 +85,7 @@ export function once(text: string, before: string | undefined): string {
 
 export function count(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new InvalidArgumentError('It must be a whole number above 0.');
+    throw new InvalidArgumentError('It must be an integer above 0.');
   return Number(text);
 }
 

@@ -101,7 +101,7 @@ test('fare list: separated by tabs in a pipe, JSON a line, filtered, no more tha
   assert.equal(lines.length, 2);
   assert.equal(typeof lines[0].quoted_usd_micro, 'string');
   refused(await home.run(['list', '--status', 'DONE']), 2, /Allowed choices are IN_QUEUE/);
-  refused(await home.run(['list', '-n', '0']), 2, /whole number above 0/);
+  refused(await home.run(['list', '-n', '0']), 2, /integer above 0/);
   const none = well(await home.run(['list', '--status', 'IN_PROGRESS']));
   assert.equal(none.stdout, '');
 });

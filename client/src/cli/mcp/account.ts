@@ -62,7 +62,7 @@ function addUpload(desk: Desk): void {
       title: 'Upload a file',
       description:
         'Uploads a local image, video, audio, PDF or text file and returns its file_id, which goes ' +
-        'into any URL field of an input, such as image_url. Free; kept for 7 days.',
+        'into any URL field of an input, such as image_url. Free; kept until expires_at, by default 7 days.',
       inputSchema: {
         path: z.string().min(1).describe('The path of a file in a folder that the user allowed.'),
       },
