@@ -38,10 +38,16 @@ export interface Visitor {
   faults: string[];
 }
 
+/** Why there are no pages to test, in words; null if there are. */
+export function withoutBuiltPages(): string | null {
+  const isBuilt = existsSync(join(pagesDir, 'index.html'));
+  return isBuilt ? null : 'the web pages are not built: npm run build';
+}
+
 /** Why tests cannot use a browser here, in words; null if they can. */
 export function withoutBrowser(): string | null {
-  if (!existsSync(join(pagesDir, 'index.html')))
-    return 'the web pages are not built: npm run build';
+  const unbuilt = withoutBuiltPages();
+  if (unbuilt !== null) return unbuilt;
   const own = process.env.CHROMIUM_PATH;
   if (own !== undefined) return existsSync(own) ? null : `CHROMIUM_PATH names no file: ${own}`;
   const fits = process.platform === 'linux' && process.arch === 'x64';
@@ -60,6 +66,8 @@ async function launch(): Promise<Browser> {
   const browser = await playwright.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-quic'],
+    // Without it, downloads lose names that are not ASCII.
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
   });
   atEnd(() => browser.close());
   return browser;
@@ -175,11 +183,7 @@ export async function enter(
   options: VisitOptions = {},
 ): Promise<Visitor> {
   const come = await visitor(browser, options);
-  // Browsers send secure cookies to this machine without TLS as well, but they can only be set for
-  // an https address.
-  const url = base.replace(/^http:/, 'https:');
-  const kept = [...cookies].map(([name, value]) => ({ name, value, url, secure: true }));
-  await come.context.addCookies(kept);
+  await come.context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: base })));
   return come;
 }
 
@@ -209,12 +213,12 @@ interface Violation {
 }
 
 /** All of WCAG 2.2 AA, and axe's best practices. */
-const everything = {
+export const everything = {
   type: 'tag',
   values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
 };
 /** The rules that depend on the colour scheme. */
-const colours = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
+export const colours = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
 
 /** Accessibility violations of this page, in words; empty if there are none. */
 export async function barriers(page: Page, runOnly = everything): Promise<string[]> {
@@ -228,7 +232,8 @@ export async function barriers(page: Page, runOnly = everything): Promise<string
       axe: { run: (node: unknown, options: object) => Promise<{ violations: Violation[] }> };
       document: unknown;
     };
-    const found = await run.run(document, { runOnly: rules });
+    // The rest would be listed node by node.
+    const found = await run.run(document, { runOnly: rules, resultTypes: ['violations'] });
     return found.violations;
   }, runOnly);
   return violations.flatMap(({ id, help, nodes }) =>
@@ -248,15 +253,19 @@ export async function overflowOf(page: Page): Promise<number> {
   return wide - page.viewportSize()!.width;
 }
 
+/** Resolves when all changes are drawn. */
+export const drawn =
+  'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
 export function isFocused(what: Locator): Promise<boolean> {
-  return what.evaluate((node) => node === node.ownerDocument.activeElement);
+  return what.evaluate((node: { matches(css: string): boolean }) => node.matches(':focus'));
 }
 
 /** Chooses from a menu by keyboard only: the open menu takes the focus, then arrows move it. */
 export async function chooseWithKeys(button: Locator, name: string): Promise<void> {
   const page = button.page();
   await button.press('Enter');
-  const first = page.getByRole('menu').locator('[data-autofocus]');
+  const first = page.getByRole('menuitem').first();
   await until('the menu has the focus', () => isFocused(first));
   const item = page.getByRole('menuitem', { name });
   await until(`the focus is on ${name}`, async () => {
@@ -285,12 +294,14 @@ export async function assertClear(page: Page, name: string): Promise<void> {
   }
 }
 
+const pictures = process.env.WEB_PICTURES;
+export const takesPictures = pictures !== undefined;
+
 /** Saves a screenshot if WEB_PICTURES names a folder. */
 export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.WEB_PICTURES;
-  if (!folder) return;
-  await mkdir(folder, { recursive: true });
+  if (!pictures) return;
+  await mkdir(pictures, { recursive: true });
   // Otherwise elements fixed to the window appear in the middle of the page.
   await page.evaluate('scrollTo(0, 0)');
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
 }

@@ -26,6 +26,9 @@ const jobs: [string, object][] = [
   ['sandbox/canvas/text-to-image', { prompt: 'a kitchen in blue and white', resolution: '1k' }],
 ];
 
+/** The password of the people who sign up. */
+export const password = 'a battery of horses';
+
 export async function seed({ base_url, key, web }: Trial): Promise<Life> {
   const call = async (method: string, path: string, body?: object) => {
     const reply = await fetch(`${base_url}${path}`, {
@@ -57,19 +60,20 @@ export async function seed({ base_url, key, web }: Trial): Promise<Life> {
 }
 
 /** Actions that people take on the pages themselves. */
-async function seedPages({ url, password }: Trial['web']) {
-  const demo = await visit(url, 'demo@farebox.local', password);
+async function seedPages({ url, password: trialPassword }: Trial['web']) {
+  const demo = await visit(url, 'demo@farebox.local', trialPassword);
   const [{ account_id }] = (await demo('GET', '/api/me')).accounts as [{ account_id: string }];
   const of = `/api/accounts/${account_id}`;
   for (const [name, limit] of [
     ['website', '25000000'],
     ['batch jobs', '5000000'],
+    ['production_'.repeat(9), '1000000'],
   ])
     await demo('POST', `${of}/keys`, { name, monthly_limit_usd_micro: limit });
   await demo('POST', `${of}/play-deposits`, {});
   const ada = { email: 'ada@example.com', role: 'developer' };
   const invited = await demo('POST', `${of}/invitations`, ada);
-  const operator = await visit(url, 'operator@farebox.local', password);
+  const operator = await visit(url, 'operator@farebox.local', trialPassword);
   const credit = { amount_usd_micro: '250000000', reference: 'invoice 2026-041', source: 'paid' };
   await operator('POST', `/api/operator/accounts/${account_id}/credits`, credit);
   await demo('POST', `${of}/play-deposits`);
@@ -79,6 +83,17 @@ async function seedPages({ url, password }: Trial['web']) {
   const { data } = await operator('POST', '/api/operator/vouchers', voucher);
   await demo('POST', `${of}/vouchers`, { code: (data as { code: string }[])[0]!.code });
   await operator('POST', '/api/operator/invitations', { email: 'grace@example.com' });
+  for (const who of ['newcomer', 'debtor']) await signUp(url, who);
+  const reader = { email: 'reader@example.com', role: 'read_only' };
+  const asked = await demo('POST', `${of}/invitations`, reader);
+  await signUp(url, 'reader', new URL(asked.url as string).searchParams.get('token')!);
+  await operator('POST', '/api/operator/accounts', {
+    email: 'somebody.with.a.rather.long.name@a-subsidiary.example.com',
+    invite: false,
+  });
+  const late = await visit(url, 'debtor@example.com', password);
+  const [debtor] = (await late('GET', '/api/me')).accounts as [{ account_id: string }];
+  await operator('POST', `/api/operator/accounts/${debtor.account_id}/suspend`, {});
   const { pathname, search } = new URL(invited.url as string);
   return { account_id, transfer_id, invitation: pathname + search };
 }
@@ -91,6 +106,15 @@ async function creditedDeposit(read: () => Promise<Record<string, unknown>>): Pr
     if (id) return id;
     await setTimeout(500);
   }
+}
+
+async function signUp(url: string, name: string, token?: string): Promise<void> {
+  const reply = await fetch(`${url}/api/sign-up`, {
+    method: 'POST',
+    headers: { origin: url, 'content-type': 'application/json' },
+    body: JSON.stringify({ name, email: `${name}@example.com`, password, token }),
+  });
+  if (!reply.ok) throw new Error(await reply.text());
 }
 
 async function visit(url: string, email: string, password: string) {
