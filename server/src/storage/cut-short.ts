@@ -1,33 +1,38 @@
-import { maxUnits, named, type Read } from './reader.ts';
+import { maxUnits, hasNameAt, type ReadAt } from './reader.ts';
 
 /**
  * Whether a file is shorter than its own headers say, as after a broken transfer. Containers are
  * walked, nothing is decoded. Formats that state no lengths count as complete.
  */
-export async function isCutShort(read: Read, size: number, contentType: string): Promise<boolean> {
+export async function isCutShort(
+  read: ReadAt,
+  size: number,
+  contentType: string,
+): Promise<boolean> {
   return (await walks[contentType]?.(read, size)) ?? false;
 }
 
-type Walk = (read: Read, size: number) => Promise<boolean>;
+type Walk = (read: ReadAt, size: number) => Promise<boolean>;
 
 const walks: Record<string, Walk> = {
-  'image/png': (read, size) => unitsEndEarly(read, size, { start: 8, unit: pngChunk, ends: true }),
-  'image/avif': boxesEndEarly,
-  'image/heic': boxesEndEarly,
-  'image/webp': pictureEndsEarly,
-  'image/gif': gifEndsEarly,
-  'image/bmp': bitmapEndsEarly,
-  'image/svg+xml': drawingEndsEarly,
-  'video/mp4': boxesEndEarly,
-  'video/quicktime': boxesEndEarly,
-  'audio/mp4': boxesEndEarly,
-  'video/webm': elementsEndEarly,
-  'video/x-matroska': elementsEndEarly,
-  'audio/webm': elementsEndEarly,
-  'audio/x-matroska': elementsEndEarly,
+  'image/png': (read, size) =>
+    doUnitsEndEarly(read, size, { start: 8, unit: pngChunk, ends: true }),
+  'image/avif': doBoxesEndEarly,
+  'image/heic': doBoxesEndEarly,
+  'image/webp': doesWebpEndEarly,
+  'image/gif': doesGifEndEarly,
+  'image/bmp': doesBitmapEndEarly,
+  'image/svg+xml': doesSvgEndEarly,
+  'video/mp4': doBoxesEndEarly,
+  'video/quicktime': doBoxesEndEarly,
+  'audio/mp4': doBoxesEndEarly,
+  'video/webm': doElementsEndEarly,
+  'video/x-matroska': doElementsEndEarly,
+  'audio/webm': doElementsEndEarly,
+  'audio/x-matroska': doElementsEndEarly,
   'audio/aac': async (read, size) =>
-    unitsEndEarly(read, size, { start: await tagLength(read), unit: aacFrame }),
-  'audio/mpeg': mp3EndsEarly,
+    doUnitsEndEarly(read, size, { start: await readTagLength(read), unit: aacFrame }),
+  'audio/mpeg': doesMp3EndEarly,
 };
 
 /**
@@ -37,8 +42,8 @@ const walks: Record<string, Walk> = {
 type Unit = (head: Buffer, left: number) => number | null;
 
 /** `ends`: the last unit is marked, so a file without it is cut short. */
-async function unitsEndEarly(
-  read: Read,
+async function doUnitsEndEarly(
+  read: ReadAt,
   size: number,
   { start, unit, ends = false }: { start: number; unit: Unit; ends?: boolean },
 ): Promise<boolean> {
@@ -56,11 +61,11 @@ async function unitsEndEarly(
 }
 
 function pngChunk(head: Buffer): number | null {
-  return named(head, 4, 'IEND') ? null : head.readUInt32BE(0) + 12;
+  return hasNameAt(head, 4, 'IEND') ? null : head.readUInt32BE(0) + 12;
 }
 
-function boxesEndEarly(read: Read, size: number): Promise<boolean> {
-  return unitsEndEarly(read, size, { start: 0, unit: isoBox });
+function doBoxesEndEarly(read: ReadAt, size: number): Promise<boolean> {
+  return doUnitsEndEarly(read, size, { start: 0, unit: isoBox });
 }
 
 function isoBox(head: Buffer, left: number): number | null {
@@ -78,15 +83,15 @@ function aacFrame(head: Buffer): number | null {
 }
 
 /** Length of the ID3 tag before a sound; 0 if there is none. */
-async function tagLength(read: Read): Promise<number> {
+async function readTagLength(read: ReadAt): Promise<number> {
   const head = await read(0, 10);
-  if (!named(head, 0, 'ID3') || head.length < 10) return 0;
+  if (!hasNameAt(head, 0, 'ID3') || head.length < 10) return 0;
   return head.subarray(6).reduce((sum, byte) => (sum << 7) | (byte & 0x7f), 0) + 10;
 }
 
 /** The first frame of most MP3 files states how many bytes there are. */
-async function mp3EndsEarly(read: Read, size: number): Promise<boolean> {
-  const start = await tagLength(read);
+async function doesMp3EndEarly(read: ReadAt, size: number): Promise<boolean> {
+  const start = await readTagLength(read);
   if (start > size) return true;
   const frame = await read(start, 200);
   const at = Math.max(frame.indexOf('Xing'), frame.indexOf('Info'));
@@ -96,7 +101,7 @@ async function mp3EndsEarly(read: Read, size: number): Promise<boolean> {
   return (flags & 2) !== 0 && start + bytes > size;
 }
 
-async function gifEndsEarly(read: Read): Promise<boolean> {
+async function doesGifEndEarly(read: ReadAt): Promise<boolean> {
   const table = (flags = 0) => (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0);
   let at = 13 + table((await read(10, 1))[0]);
   for (let count = 0; count < maxUnits; count += 1) {
@@ -114,7 +119,7 @@ async function gifEndsEarly(read: Read): Promise<boolean> {
   return false;
 }
 
-async function bitmapEndsEarly(read: Read, size: number): Promise<boolean> {
+async function doesBitmapEndEarly(read: ReadAt, size: number): Promise<boolean> {
   const head = await read(0, 54);
   if (head.length < 26) return true;
   const start = head.readUInt32LE(10);
@@ -127,13 +132,13 @@ async function bitmapEndsEarly(read: Read, size: number): Promise<boolean> {
 }
 
 /** The first length of a WebP is that of the whole file. */
-async function pictureEndsEarly(read: Read, size: number): Promise<boolean> {
+async function doesWebpEndEarly(read: ReadAt, size: number): Promise<boolean> {
   const head = await read(0, 12);
   return head.length < 12 || head.readUInt32LE(4) + 8 > size;
 }
 
 /** Only comments and white space may follow the end of a drawing. */
-async function drawingEndsEarly(read: Read, size: number): Promise<boolean> {
+async function doesSvgEndEarly(read: ReadAt, size: number): Promise<boolean> {
   const tailBytes = 16 * 1024;
   let tail = (await read(Math.max(0, size - tailBytes), tailBytes)).toString('utf8').trimEnd();
   while (tail.endsWith('-->')) tail = tail.slice(0, tail.lastIndexOf('<!--')).trimEnd();
@@ -144,7 +149,7 @@ const segmentId = 0x18538067;
 const clusterId = 0x1f43b675;
 
 /** Walks a Matroska file down to its blocks. Recordings have parts of unknown length. */
-async function elementsEndEarly(read: Read, size: number): Promise<boolean> {
+async function doElementsEndEarly(read: ReadAt, size: number): Promise<boolean> {
   let position = 0;
   let end = size;
   for (let count = 0; count < maxUnits && position < end; count += 1) {

@@ -62,7 +62,7 @@ export class DiskStorage implements Storage {
     return (await isFile(path)) ? readFrom(path, range) : null;
   }
 
-  async asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
+  async openAsPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
     const path = this.#pathOf(key);
     return (await isFile(path)) ? { path, done: async () => {} } : null;
   }
@@ -85,7 +85,7 @@ export class DiskStorage implements Storage {
     await this.#tidy(dirname(path));
   }
 
-  async answers(): Promise<void> {
+  async checkReachable(): Promise<void> {
     try {
       await stat(this.#temp);
     } catch (cause) {

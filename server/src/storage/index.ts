@@ -36,8 +36,8 @@ function openDisk(path: string, isKnown?: boolean): Storage {
 
 function openS3(address: string, tempFolder: string): Storage {
   const url = URL.parse(address);
-  const accessKeyId = decoded(url?.username);
-  const secretAccessKey = decoded(url?.password);
+  const accessKeyId = decodePart(url?.username);
+  const secretAccessKey = decodePart(url?.password);
   if (!url?.host || !accessKeyId || !secretAccessKey) {
     throw new TypeError(
       `a storage address is ${forms}, with / and + of the secret percent-encoded`,
@@ -58,7 +58,7 @@ function openS3(address: string, tempFolder: string): Storage {
   });
 }
 
-function decoded(part: string | undefined): string {
+function decodePart(part: string | undefined): string {
   try {
     return decodeURIComponent(part ?? '');
   } catch {

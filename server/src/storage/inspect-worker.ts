@@ -1,6 +1,6 @@
 /**
  * Runs in a worker thread, which can be ended from outside, because a hostile file can keep the
- * parser busy for ever. Answers each `Task` with an `Answer`.
+ * parser busy for ever. Answers each `InspectTask` with an `InspectAnswer`.
  */
 import { parentPort } from 'node:worker_threads';
 import * as mediabunny from 'mediabunny';
@@ -25,11 +25,11 @@ const formats: Record<string, mediabunny.InputFormat[]> = {
 // Silent, because the parser logs remarks on strange files, and uploads could flood our log.
 mediabunny.Logging.level = mediabunny.LogLevel.Silent;
 
-parentPort?.on('message', (task: Task) => {
+parentPort?.on('message', (task: InspectTask) => {
   void answer(task).then((reply) => parentPort?.postMessage(reply));
 });
 
-async function answer(task: Task): Promise<Answer> {
+async function answer(task: InspectTask): Promise<InspectAnswer> {
   try {
     return { tracks: await readTracks(task) };
   } catch (error) {
@@ -38,7 +38,7 @@ async function answer(task: Task): Promise<Answer> {
   }
 }
 
-async function readTracks({ path, content_type }: Task): Promise<Tracks> {
+async function readTracks({ path, content_type }: InspectTask): Promise<Tracks> {
   const source = new mediabunny.FilePathSource(path, { handleUnhandledError: () => {} });
   const input = new mediabunny.Input({ formats: formats[content_type] ?? [], source });
   try {
@@ -46,7 +46,7 @@ async function readTracks({ path, content_type }: Task): Promise<Tracks> {
     const audio = await input.getPrimaryAudioTrack();
     if (!video && !audio) throw new Error('no track in it');
     // The length of a film is that of its pictures; its sound may be longer.
-    const duration_seconds = await secondsOf((video ?? audio)!);
+    const duration_seconds = await measureSeconds((video ?? audio)!);
     for (const track of [video, audio]) if (track) await demandBytes(track, content_type);
     if (/flac|mpeg/.test(content_type)) await demandAll(audio, duration_seconds);
     if (!video) return { kind: 'audio', duration_seconds };
@@ -59,7 +59,7 @@ async function readTracks({ path, content_type }: Task): Promise<Tracks> {
   }
 }
 
-async function secondsOf(track: mediabunny.InputTrack): Promise<number> {
+async function measureSeconds(track: mediabunny.InputTrack): Promise<number> {
   const first = Math.max(0, await track.getFirstTimestamp());
   const seconds = (await track.computeDuration()) - first;
   if (seconds > 0 && seconds < secondsMax) return seconds;

@@ -2,18 +2,24 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { kindOf, usualType } from '../core/media/content-type.ts';
 import { Threads, ThreadTimeout } from '../lib/threads.ts';
-import { untilAborted } from '../lib/until-aborted.ts';
+import { waitUntilAborted } from '../lib/until-aborted.ts';
 import { isCutShort } from './cut-short.ts';
 import { hasCode } from './intake.ts';
 import { sniff, sniffBytes } from '../core/media/sniff.ts';
-import { assertDecodes, Damaged, maxPixels, pictureSize, type Measures } from './picture.ts';
-import { reader, secondsMax, type Read } from './reader.ts';
-import { oggSeconds, waveSeconds } from './sounds.ts';
+import {
+  assertDecodes,
+  FileDamaged,
+  maxPixels,
+  readPictureSize,
+  type Measures,
+} from './picture.ts';
+import { reader, secondsMax, type ReadAt } from './reader.ts';
+import { readOggSeconds, readWaveSeconds } from './sounds.ts';
 import type { Storage } from './storage.ts';
 import { plainText } from '../core/media/plain-text.ts';
 
 /** A file as its bytes tell it. */
-export interface Inspected extends Measures {
+export interface InspectedFile extends Measures {
   /** A container with only sound is `audio/…`. */
   content_type: string;
 }
@@ -27,11 +33,11 @@ export class NotMedia extends Error {
 }
 
 /** A thread's task. In its answer, `fault` means a failure of the machine, not of the file. */
-export interface Task {
+export interface InspectTask {
   path: string;
   content_type: string;
 }
-export type Answer = { tracks: Tracks } | { error: string; fault: boolean };
+export type InspectAnswer = { tracks: Tracks } | { error: string; fault: boolean };
 export type Tracks = Measures & { kind: 'video' | 'audio' };
 
 const headBytes = 256 * 1024;
@@ -42,10 +48,13 @@ export const readAtOnce = 2;
  * Audio and video are parsed in these threads, because a hostile file can keep a parser busy for
  * ever or make it fill the memory.
  */
-const threads = new Threads<Task, Answer>(new URL('./inspect-worker.ts', import.meta.url), {
-  size: readAtOnce,
-  memoryMb: 256,
-});
+const threads = new Threads<InspectTask, InspectAnswer>(
+  new URL('./inspect-worker.ts', import.meta.url),
+  {
+    size: readAtOnce,
+    memoryMb: 256,
+  },
+);
 const uploadLimitMs = 1000;
 
 /**
@@ -54,28 +63,28 @@ const uploadLimitMs = 1000;
  * read to the end, because its head says nothing about the remaining bytes. Needs a place among
  * those for decoding.
  *
- * Throws `NotMedia` or `Damaged` if the file is at fault or takes longer than `limitMs`, not
+ * Throws `NotMedia` or `FileDamaged` if the file is at fault or takes longer than `limitMs`, not
  * counting the wait for a free thread; throws the system's error if the machine is at fault.
  */
 export async function inspect(
   path: string,
   { limitMs = 10_000 }: { limitMs?: number } = {},
-): Promise<Inspected> {
-  const head = await headOf(path, sniffBytes);
+): Promise<InspectedFile> {
+  const head = await readHeadOf(path, sniffBytes);
   const type = await sniff(head);
   if (type === null) throw new NotMedia();
   try {
     const signal = AbortSignal.timeout(limitMs);
-    const seconds = await untilAborted(walked(path, type, signal), signal);
+    const seconds = await waitUntilAborted(walkFile(path, type, signal), signal);
     const found =
       seconds === null
-        ? await measured(path, type, signal, limitMs)
+        ? await measureFile(path, type, signal, limitMs)
         : { content_type: type, duration_seconds: seconds };
     // Not within `limitMs`: a decoder has a time limit of its own, and a slow picture is sound.
     if (kindOf(type) === 'image') await assertDecodes(path, type, head);
     return inPixels(found);
   } catch (error) {
-    throw judged(error);
+    throw judgeError(error);
   }
 }
 
@@ -97,10 +106,10 @@ export async function typeByTracks(
 ): Promise<string> {
   const isCalledSound = declared !== null && kindOf(usualType(declared)) === 'audio';
   const otherwise = isCalledSound ? usualType(declared) : sniffed;
-  const local = await storage.asPath(key).catch(() => null);
+  const local = await storage.openAsPath(key).catch(() => null);
   if (local === null) return otherwise;
   const task = { path: local.path, content_type: sniffed };
-  const found = await inThread(task, uploadLimitMs).catch(() => null);
+  const found = await runInThread(task, uploadLimitMs).catch(() => null);
   await local.done();
   return found === null ? otherwise : typeOfKind(found.kind, sniffed);
 }
@@ -118,39 +127,41 @@ const soundOnly: Record<string, string> = {
   'video/x-matroska': 'audio/x-matroska',
 };
 
-/** The seconds of a sound that states them itself. Throws `Damaged` if the file is cut short. */
-async function walked(path: string, type: string, signal: AbortSignal): Promise<number | null> {
+/**
+ * The seconds of a sound that states them itself. Throws `FileDamaged` if the file is cut short.
+ */
+async function walkFile(path: string, type: string, signal: AbortSignal): Promise<number | null> {
   const handle = await open(path);
   try {
     const { size } = await handle.stat();
     const read = reader(handle, signal);
     const seconds = await secondsIn[type]?.(read, size);
     if (seconds === undefined && (await isCutShort(read, size, type)))
-      throw new Damaged('cut short');
-    if (seconds !== undefined && seconds > secondsMax) throw new Damaged(`of ${seconds} s`);
+      throw new FileDamaged('cut short');
+    if (seconds !== undefined && seconds > secondsMax) throw new FileDamaged(`of ${seconds} s`);
     return seconds ?? null;
   } finally {
     await handle.close();
   }
 }
 
-const secondsIn: Record<string, (read: Read, size: number) => Promise<number>> = {
-  'audio/wav': waveSeconds,
-  'audio/ogg': oggSeconds,
+const secondsIn: Record<string, (read: ReadAt, size: number) => Promise<number>> = {
+  'audio/wav': readWaveSeconds,
+  'audio/ogg': readOggSeconds,
 };
 
-async function measured(
+async function measureFile(
   path: string,
   content_type: string,
   signal: AbortSignal,
   limitMs: number,
-): Promise<Inspected> {
+): Promise<InspectedFile> {
   const sniffed = kindOf(content_type);
   if (sniffed !== 'video' && sniffed !== 'audio') {
-    const measures = await untilAborted(measureStill(path, content_type, signal), signal);
+    const measures = await waitUntilAborted(measureStill(path, content_type, signal), signal);
     return { content_type, ...measures };
   }
-  const { kind, ...measures } = await inThread({ path, content_type }, limitMs);
+  const { kind, ...measures } = await runInThread({ path, content_type }, limitMs);
   return { content_type: typeOfKind(kind, content_type), ...measures };
 }
 
@@ -158,9 +169,9 @@ async function measured(
  * Rounds to whole pixels, because vector images may have fractions; refuses absurd sizes, because a
  * header can claim anything.
  */
-function inPixels({ width, height, ...rest }: Inspected): Inspected {
+function inPixels({ width, height, ...rest }: InspectedFile): InspectedFile {
   if (width === undefined || height === undefined) return rest;
-  if (Math.max(width, height) > maxPixels) throw new Damaged(`${width} × ${height} pixels`);
+  if (Math.max(width, height) > maxPixels) throw new FileDamaged(`${width} × ${height} pixels`);
   const pixels = (side: number) => Math.max(1, Math.round(side));
   return { ...rest, width: pixels(width), height: pixels(height) };
 }
@@ -171,17 +182,17 @@ async function measureStill(
   signal: AbortSignal,
 ): Promise<Measures> {
   if (kindOf(content_type) === 'image')
-    return pictureSize(path, content_type, await headOf(path, headBytes));
+    return readPictureSize(path, content_type, await readHeadOf(path, headBytes));
   if (content_type.startsWith('text/')) await readText(path, signal);
   return {};
 }
 
 /**
- * Turns an error that the file caused into `Damaged`. Failures of the machine stay as they
+ * Turns an error that the file caused into `FileDamaged`. Failures of the machine stay as they
  * are, because they must not make a good file unusable.
  */
-function judged(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof Damaged) return error;
+function judgeError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof FileDamaged) return error;
   const ofFile =
     error instanceof ThreadTimeout ||
     error.name === 'TimeoutError' ||
@@ -189,24 +200,24 @@ function judged(error: unknown): unknown {
     error instanceof RangeError ||
     !('code' in error);
   const reason = error.message.split('\n', 1)[0] ?? '';
-  return ofFile ? new Damaged(reason, { cause: error }) : error;
+  return ofFile ? new FileDamaged(reason, { cause: error }) : error;
 }
 
 async function readText(path: string, signal: AbortSignal): Promise<void> {
   const text = plainText();
   for await (const chunk of createReadStream(path, { signal })) {
-    if (!text.takes(chunk)) throw new Damaged('not plain text');
+    if (!text.takes(chunk)) throw new FileDamaged('not plain text');
   }
-  if (!text.ends()) throw new Damaged('not plain text');
+  if (!text.ends()) throw new FileDamaged('not plain text');
 }
 
-async function inThread(task: Task, limitMs: number): Promise<Tracks> {
+async function runInThread(task: InspectTask, limitMs: number): Promise<Tracks> {
   const answer = await threads.run(task, limitMs);
   if ('tracks' in answer) return answer.tracks;
-  throw answer.fault ? new Error(answer.error) : new Damaged(answer.error);
+  throw answer.fault ? new Error(answer.error) : new FileDamaged(answer.error);
 }
 
-async function headOf(path: string, count: number): Promise<Buffer> {
+async function readHeadOf(path: string, count: number): Promise<Buffer> {
   const handle = await open(path);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(count), 0, count, 0);

@@ -10,7 +10,7 @@ export interface Intake {
   /** The body in pieces of `pieceBytes`; throws `TooLarge` or the signal's reason. */
   stream: Bytes;
   /** Valid once the stream has been read to its end. */
-  stored(): StoredObject;
+  result(): StoredObject;
 }
 
 export interface PutOptions {
@@ -22,7 +22,7 @@ export function intake(body: Bytes, pieceBytes: number, options: PutOptions): In
   const { maxBytes = Infinity, signal } = options;
   const hash = createHash('sha256');
   let size = 0;
-  async function* counted(source: Bytes): Bytes {
+  async function* countBytes(source: Bytes): Bytes {
     for await (const chunk of source) {
       size += chunk.length;
       if (size > maxBytes) throw new TooLarge(maxBytes);
@@ -32,8 +32,8 @@ export function intake(body: Bytes, pieceBytes: number, options: PutOptions): In
   }
   const source = signal ? abortable(body, signal) : body;
   return {
-    stream: pieces(counted(source), pieceBytes),
-    stored: () => ({ size, sha256: hash.digest('hex') }),
+    stream: pieces(countBytes(source), pieceBytes),
+    result: () => ({ size, sha256: hash.digest('hex') }),
   };
 }
 
@@ -46,7 +46,7 @@ export async function writeBody(
   body: Bytes,
   options: PutOptions = {},
 ): Promise<StoredObject> {
-  const { stream, stored } = intake(body, writeBytes, options);
+  const { stream, result: stored } = intake(body, writeBytes, options);
   for await (const piece of stream) await writeAll(handle, piece);
   return stored();
 }

@@ -16,10 +16,10 @@ export interface Measures {
 }
 
 /** The file is cut short, is damaged, or took too long to read. */
-export class Damaged extends Error {
+export class FileDamaged extends Error {
   constructor(reason: string, options?: { cause?: unknown }) {
     super(`damaged: ${reason}`, options);
-    this.name = 'Damaged';
+    this.name = 'FileDamaged';
   }
 }
 
@@ -34,8 +34,8 @@ const heldMaxBytes = 512 * 1024 * 1024;
 const framesMaxPixels = 500_000_000;
 const decodeSeconds = 30;
 
-/** `head`: the file's first 256 KB, or all of it. Throws `Damaged` if there is no picture. */
-export async function pictureSize(
+/** `head`: the file's first 256 KB, or all of it. Throws `FileDamaged` if there is no picture. */
+export async function readPictureSize(
   path: string,
   content_type: string,
   head: Buffer,
@@ -43,15 +43,15 @@ export async function pictureSize(
   if (content_type === 'image/svg+xml') return svgSize(head);
   if (content_type === 'image/heic') return heicSize(head);
   if (content_type === 'image/bmp') return bitmapSize(head);
-  const { width, height } = (await opened(await sourceAt(path, head)).metadata()).autoOrient;
+  const { width, height } = (await openPicture(await readSource(path, head)).metadata()).autoOrient;
   return { width, height };
 }
 
-async function sourceAt(path: string, head: Buffer): Promise<string | Buffer> {
+async function readSource(path: string, head: Buffer): Promise<string | Buffer> {
   return isMovingAvif(head) ? asStillAvif(await readFile(path)) : path;
 }
 
-function opened(source: string | Buffer, animated = false): Sharp {
+function openPicture(source: string | Buffer, animated = false): Sharp {
   const limitInputPixels = animated ? false : maxPixels;
   return sharp(source, { limitInputPixels, animated, failOn: 'error', sequentialRead: true });
 }
@@ -66,7 +66,7 @@ export async function assertDecodes(
   head: Buffer,
 ): Promise<void> {
   if (/^image\/(?:heic|bmp|svg)/.test(content_type)) return;
-  const source = await sourceAt(path, head);
+  const source = await readSource(path, head);
   const {
     format,
     width,
@@ -75,7 +75,7 @@ export async function assertDecodes(
     depth,
     isProgressive,
     pages = 1,
-  } = await opened(source).metadata();
+  } = await openPicture(source).metadata();
   const isStreamed = (format === 'jpeg' || format === 'png') && !isProgressive;
   // A progressive JPEG is held as 16-bit coefficients.
   const sampleBytes = depth === 'uchar' && format !== 'jpeg' ? 1 : 2;
@@ -83,7 +83,7 @@ export async function assertDecodes(
   if (!isStreamed && held > heldMaxBytes) return;
   const animated = pages > 1 && format !== 'tiff' && pages * width * height <= framesMaxPixels;
   try {
-    await opened(source, animated)
+    await openPicture(source, animated)
       .timeout({ seconds: decodeSeconds })
       .resize(16, 16, { fit: 'fill' })
       .raw()
@@ -96,7 +96,7 @@ export async function assertDecodes(
 /** Reads only the root element; an SVG is never parsed. Empty if no size is stated in pixels. */
 function svgSize(head: Buffer): Measures {
   const root = /<(?:[\w.-]+:)?svg\b[^<>]*>/i.exec(head.toString('utf8'))?.[0];
-  if (!root) throw new Damaged('it has no svg element');
+  if (!root) throw new FileDamaged('it has no svg element');
   const pixels = (name: string): number =>
     Number(new RegExp(`\\s${name}\\s*=\\s*["']\\s*([\\d.]+)(?:px)?\\s*["']`).exec(root)?.[1]);
   const box =
@@ -122,8 +122,8 @@ function heicSize(head: Buffer): Measures {
     if (w * h > width * height) [width, height] = [w, h];
   }
   if (width * height === 0) [width, height] = frameSize(head);
-  if (width * height === 0) throw new Damaged('no image in it');
-  if (width * height > maxPixels) throw new Damaged('too many pixels');
+  if (width * height === 0) throw new FileDamaged('no image in it');
+  if (width * height > maxPixels) throw new FileDamaged('too many pixels');
   const turned = head.indexOf('irot');
   const onItsSide = turned !== -1 && ((head[turned + 4] ?? 0) & 1) === 1;
   return onItsSide ? { width: height, height: width } : { width, height };
@@ -138,11 +138,11 @@ function frameSize(head: Buffer): [width: number, height: number] {
 
 /** Reads the size of a BMP, which sharp does not know. A negative height means top to bottom. */
 function bitmapSize(head: Buffer): Measures {
-  if (head.length < 26) throw new Damaged('no header');
+  if (head.length < 26) throw new FileDamaged('no header');
   const isOld = head.readUInt32LE(14) === 12;
   const width = isOld ? head.readUInt16LE(18) : head.readInt32LE(18);
   const height = Math.abs(isOld ? head.readUInt16LE(20) : head.readInt32LE(22));
-  if (!(width > 0 && height > 0)) throw new Damaged(`an image of ${width} × ${height}`);
-  if (width * height > maxPixels) throw new Damaged('too many pixels');
+  if (!(width > 0 && height > 0)) throw new FileDamaged(`an image of ${width} × ${height}`);
+  if (width * height > maxPixels) throw new FileDamaged('too many pixels');
   return { width, height };
 }

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 
 /** Reads bytes at a position; fewer at the end of the file. */
-export type Read = (position: number, count: number) => Promise<Buffer>;
+export type ReadAt = (position: number, count: number) => Promise<Buffer>;
 
 /**
  * More units than any real file has. A file with more, made to keep us busy, is left to later
@@ -13,7 +13,7 @@ export const secondsMax = 30 * 24 * 60 * 60;
 const windowBytes = 64 * 1024;
 
 /** Reads through a window, because units may be few bytes long. */
-export function reader(handle: FileHandle, signal: AbortSignal): Read {
+export function reader(handle: FileHandle, signal: AbortSignal): ReadAt {
   let start = 0;
   let window = Buffer.alloc(0);
   return async (position, count) => {
@@ -28,6 +28,6 @@ export function reader(handle: FileHandle, signal: AbortSignal): Read {
   };
 }
 
-export function named(head: Buffer, at: number, name: string): boolean {
+export function hasNameAt(head: Buffer, at: number, name: string): boolean {
   return head.toString('latin1', at, at + name.length) === name;
 }

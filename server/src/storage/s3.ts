@@ -2,7 +2,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3mini, S3ServiceError, type UploadPart } from 's3mini';
-import { bounded } from '../lib/bounded.ts';
+import { runBounded } from '../lib/bounded.ts';
 import { idleTimeout, type Bytes } from '../lib/streams.ts';
 import { asStorageError, intake, writeBody, type PutOptions } from './intake.ts';
 import { assertKey, assertRange } from './key.ts';
@@ -20,7 +20,7 @@ export interface S3Options {
   region: string;
   /** Prepended to every key, such as `farebox/`, so that other programs can share the bucket. */
   prefix?: string;
-  /** Folder on this machine for `asPath`. */
+  /** Folder on this machine for `openAsPath`. */
   tempFolder: string;
   /**
    * A body is sent in parts of this size, with two in memory at a time. S3 requires at least 5 MiB.
@@ -67,7 +67,7 @@ export class S3Storage implements Storage {
 
   async put(key: string, body: Bytes, options: PutOptions = {}): Promise<StoredObject> {
     const name = this.#nameOf(key);
-    const { stream, stored } = intake(body, this.#options.partBytes, options);
+    const { stream, result: stored } = intake(body, this.#options.partBytes, options);
     let last: Uint8Array = Buffer.alloc(0);
     let upload: Multipart | null = null;
     try {
@@ -117,7 +117,7 @@ export class S3Storage implements Storage {
     }
   }
 
-  async asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
+  async openAsPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
     const body = await this.open(key);
     if (!body) return null;
     const folder = await mkdtemp(join(this.#options.tempFolder, tempPrefix));
@@ -163,7 +163,7 @@ export class S3Storage implements Storage {
    * Asks for an object that does not exist, because a list would look the same for a missing bucket
    * and an empty one.
    */
-  async answers(signal?: AbortSignal): Promise<void> {
+  async checkReachable(signal?: AbortSignal): Promise<void> {
     const name = this.#nameOf('farebox/none');
     const read = (client: S3mini) => client.getObjectRaw(name).catch(unlessMissing);
     const reply = await this.#call(read, signal);
@@ -192,7 +192,7 @@ export class S3Storage implements Storage {
   async #call<T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await bounded(signal, this.#options.callMs, (limit) => work(this.#client(limit)));
+        return await runBounded(signal, this.#options.callMs, (limit) => work(this.#client(limit)));
       } catch (error) {
         signal?.throwIfAborted();
         if (attempt === attempts || !isPassing(error)) throw error;

@@ -1,9 +1,9 @@
-import { maxUnits, named, type Read } from './reader.ts';
-import { Damaged } from './picture.ts';
+import { maxUnits, hasNameAt, type ReadAt } from './reader.ts';
+import { FileDamaged } from './picture.ts';
 
 /**
  * Lengths of sounds whose containers say enough themselves, whatever codec is inside. Throws
- * `Damaged` if a file is shorter than it says.
+ * `FileDamaged` if a file is shorter than it says.
  */
 
 /** Programs that write into a pipe do not know the length, and state one near a maximum, or 0. */
@@ -13,43 +13,43 @@ const unknownLength = 0x7fff0000;
 const plainCodecs = new Set([1, 3, 6, 7, 0xfffe]);
 
 /** Seconds of a WAV, also of one with lengths of 64 bits (RF64, BW64). */
-export async function waveSeconds(read: Read, size: number): Promise<number> {
-  const told = { codec: 1, rate: 0, bytesPerSecond: 0, samples: 0, longLength: -1 };
+export async function readWaveSeconds(read: ReadAt, size: number): Promise<number> {
+  const header = { codec: 1, rate: 0, bytesPerSecond: 0, samples: 0, longLength: -1 };
   let position = 12;
   for (let count = 0; count < maxUnits; count += 1) {
     const head = await read(position, 32);
     const length = head.length < 8 ? 0 : head.readUInt32LE(4);
     position += 8;
-    if (named(head, 0, 'data')) {
-      const isLong = length === 0xffffffff && told.longLength >= 0;
-      return secondsOf(isLong ? told.longLength : length, size - position, isLong, told);
+    if (hasNameAt(head, 0, 'data')) {
+      const isLong = length === 0xffffffff && header.longLength >= 0;
+      return secondsOf(isLong ? header.longLength : length, size - position, isLong, header);
     }
     if (head.length < 24) break;
-    if (named(head, 0, 'fmt ')) {
-      told.codec = head.readUInt16LE(8);
-      told.rate = head.readUInt32LE(12);
-      told.bytesPerSecond = head.readUInt32LE(16);
+    if (hasNameAt(head, 0, 'fmt ')) {
+      header.codec = head.readUInt16LE(8);
+      header.rate = head.readUInt32LE(12);
+      header.bytesPerSecond = head.readUInt32LE(16);
     }
-    if (named(head, 0, 'ds64')) told.longLength = Number(head.readBigUInt64LE(16));
-    if (named(head, 0, 'fact')) told.samples = head.readUInt32LE(8);
+    if (hasNameAt(head, 0, 'ds64')) header.longLength = Number(head.readBigUInt64LE(16));
+    if (hasNameAt(head, 0, 'fact')) header.samples = head.readUInt32LE(8);
     position += length + (length % 2);
   }
-  throw new Damaged('no sound in it');
+  throw new FileDamaged('no sound in it');
 }
 
 function secondsOf(
   stated: number,
   left: number,
   isLong: boolean,
-  told: { codec: number; rate: number; bytesPerSecond: number; samples: number },
+  header: { codec: number; rate: number; bytesPerSecond: number; samples: number },
 ): number {
-  const { codec, rate, bytesPerSecond, samples } = told;
+  const { codec, rate, bytesPerSecond, samples } = header;
   const isStated = stated > 0 && (isLong || stated < unknownLength);
-  if (isStated && stated > left) throw new Damaged('cut short');
+  if (isStated && stated > left) throw new FileDamaged('cut short');
   const isCounted = !plainCodecs.has(codec) && samples > 0 && isStated;
   const seconds = isCounted ? samples / rate : (isStated ? stated : left) / bytesPerSecond;
   if (seconds > 0 && seconds < Infinity) return seconds;
-  throw new Damaged(`of ${seconds} s`);
+  throw new FileDamaged(`of ${seconds} s`);
 }
 
 /** Samples, as the pages of one stream of an Ogg file count them. */
@@ -64,7 +64,7 @@ interface Stream {
 const pageMaxSeconds = 60;
 
 /** Seconds of an Ogg file, also of several files behind each other. */
-export async function oggSeconds(read: Read, size: number): Promise<number> {
+export async function readOggSeconds(read: ReadAt, size: number): Promise<number> {
   let total = 0;
   let streams = new Map<number, Stream>();
   let areBegun = false;
@@ -73,15 +73,15 @@ export async function oggSeconds(read: Read, size: number): Promise<number> {
   for (let count = 0; count < maxUnits; count += 1) {
     const head = await read(position, 320);
     if (head.length < 8) break;
-    if (!named(head, 0, 'OggS')) {
+    if (!hasNameAt(head, 0, 'OggS')) {
       // Players skip bytes after the last page.
       if (isEnded) break;
-      throw new Damaged('a page is missing');
+      throw new FileDamaged('a page is missing');
     }
     const segments = head[26] ?? 0;
     const start = 27 + segments;
     const length = head.subarray(27, start).reduce((sum, each) => sum + each, start);
-    if (head.length < start || position + length > size) throw new Damaged('cut short');
+    if (head.length < start || position + length > size) throw new FileDamaged('cut short');
     const serial = head.readUInt32LE(14);
     const isFirst = (head[5]! & 2) !== 0;
     if (isFirst && areBegun) {
@@ -98,7 +98,7 @@ export async function oggSeconds(read: Read, size: number): Promise<number> {
   }
   total += longest(streams);
   if (total > 0) return total;
-  throw new Damaged('no sound in it');
+  throw new FileDamaged('no sound in it');
 }
 
 /** Notes the count at the end of a page; -1 if no packet ends there. */
@@ -113,12 +113,12 @@ function note(stream: Stream | undefined, count: bigint): void {
 
 /** The samples per second that a stream's first packet states; null if it is no known sound. */
 function codecOf(packet: Buffer): Pick<Stream, 'rate' | 'skipped'> | null {
-  const found = (rate: number, skipped = 0) => (rate > 0 ? { rate, skipped } : null);
+  const streamOf = (rate: number, skipped = 0) => (rate > 0 ? { rate, skipped } : null);
   if (packet.length < 40) packet = Buffer.concat([packet], 40);
-  if (named(packet, 0, 'OpusHead')) return found(48_000, packet.readUInt16LE(10));
-  if (named(packet, 0, '\x01vorbis')) return found(packet.readUInt32LE(12));
-  if (named(packet, 0, 'Speex   ')) return found(packet.readUInt32LE(36));
-  if (named(packet, 0, '\x7fFLAC')) return found(packet.readUIntBE(27, 3) >> 4);
+  if (hasNameAt(packet, 0, 'OpusHead')) return streamOf(48_000, packet.readUInt16LE(10));
+  if (hasNameAt(packet, 0, '\x01vorbis')) return streamOf(packet.readUInt32LE(12));
+  if (hasNameAt(packet, 0, 'Speex   ')) return streamOf(packet.readUInt32LE(36));
+  if (hasNameAt(packet, 0, '\x7fFLAC')) return streamOf(packet.readUIntBE(27, 3) >> 4);
   return null;
 }
 

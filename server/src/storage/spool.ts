@@ -72,7 +72,7 @@ export class Spool {
     const spool = new Spool(dir, options);
     for (const id of readdirSync(dir)) {
       if (id.startsWith('.')) continue;
-      const marker = await spool.#marker(id);
+      const marker = await spool.#readMarker(id);
       if (marker) spool.#enter(id, marker.account_id, marker.bytes);
       // Another process may be writing this entry, but after so long it must have died.
       else if (Date.now() - statSync(join(dir, id)).mtimeMs > brokenMs)
@@ -86,7 +86,7 @@ export class Spool {
     const held = { bytes: 0 };
     try {
       for (const [index, file] of files.entries()) {
-        const bytes = this.#counted(await file(), account_id, held);
+        const bytes = this.#countBytes(await file(), account_id, held);
         await this.#disk.put(`${id}/${attempt}-${index}`, bytes);
       }
       const facts = { attempt, account_id, kept_at: Date.now(), bytes: held.bytes };
@@ -103,7 +103,7 @@ export class Spool {
   }
 
   async find(id: string): Promise<SpooledResult | null> {
-    const marker = await this.#marker(id);
+    const marker = await this.#readMarker(id);
     if (marker === null) {
       this.#leave(id);
       return null;
@@ -131,12 +131,12 @@ export class Spool {
     return { results: this.#entries.size, bytes };
   }
 
-  async #marker(id: string): Promise<Marker | null> {
+  async #readMarker(id: string): Promise<Marker | null> {
     const bytes = await this.#disk.open(`${id}/${markerName}`);
-    return bytes && fromJson<Marker>((await gathered(bytes)).toString());
+    return bytes && fromJson<Marker>((await gatherBytes(bytes)).toString());
   }
 
-  async *#counted(source: Bytes, owner: string, held: { bytes: number }): Bytes {
+  async *#countBytes(source: Bytes, owner: string, held: { bytes: number }): Bytes {
     const free = await freeBytesAt(this.#dir);
     let taken = 0;
     for await (const chunk of source) {
@@ -165,7 +165,7 @@ export class Spool {
 const markerName = 'result';
 const brokenMs = 60 * 60 * 1000;
 
-async function gathered(bytes: Bytes): Promise<Buffer> {
+async function gatherBytes(bytes: Bytes): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks);

@@ -25,13 +25,13 @@ export interface Storage {
    * The path of a local file with the whole object, for tools that need a file; call `done`
    * afterwards.
    */
-  asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null>;
+  openAsPath(key: string): Promise<{ path: string; done(): Promise<void> } | null>;
   /** Deletes one object; a missing one is fine. */
   remove(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   removeAll(prefix: string): Promise<void>;
   /** Tries a cheap read. Rejects with the reason if the store cannot be read. */
-  answers(signal?: AbortSignal): Promise<void>;
+  checkReachable(signal?: AbortSignal): Promise<void>;
   /** Free bytes; null if the store cannot tell. */
   freeBytes(): Promise<number | null>;
 }

@@ -70,7 +70,7 @@ async function shrink(
   { storage_key }: Picture,
   size: ThumbnailSize,
 ): Promise<Buffer | null> {
-  const file = await storage.asPath(storage_key);
+  const file = await storage.openAsPath(storage_key);
   if (file === null) return null;
   try {
     return await sharp(file.path, { limitInputPixels: pixelsMax, sequentialRead: true })

@@ -39,10 +39,10 @@ const readMs = 120_000;
  * storage answers them.
  */
 export function watchStorage(storage: Storage, watch: Watch): WatchedStorage {
-  return new Watched(storage, watch);
+  return new ProbedStorage(storage, watch);
 }
 
-class Watched implements WatchedStorage {
+class ProbedStorage implements WatchedStorage {
   readonly #inner: Storage;
   readonly #watch: Watch;
   #awaySince: number | null = null;
@@ -76,7 +76,7 @@ class Watched implements WatchedStorage {
   }
 
   async put(key: string, body: Bytes, options: PutOptions = {}): Promise<StoredObject> {
-    const source = observed(body);
+    const source = observe(body);
     if (this.isAway()) {
       source.release();
       throw new StorageAway();
@@ -102,32 +102,32 @@ class Watched implements WatchedStorage {
   async open(key: string, range?: { start: number; end: number }): Promise<Bytes | null> {
     const ms = this.#watch.readMs ?? readMs;
     const open = () => withTimeout(this.#inner.open(key, range), ms);
-    const bytes = await this.#answering(open);
+    const bytes = await this.#tryInner(open);
     // A disk that hangs lets a read wait for ever; its caller's work would never end.
     return bytes && idleTimeout(bytes, ms, (stall) => this.#fault(stall));
   }
 
-  asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
-    return this.#answering(() => this.#inner.asPath(key));
+  openAsPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
+    return this.#tryInner(() => this.#inner.openAsPath(key));
   }
 
   remove(key: string): Promise<void> {
-    return this.#answering(() => this.#inner.remove(key));
+    return this.#tryInner(() => this.#inner.remove(key));
   }
 
   removeAll(prefix: string): Promise<void> {
-    return this.#answering(() => this.#inner.removeAll(prefix));
+    return this.#tryInner(() => this.#inner.removeAll(prefix));
   }
 
-  answers(signal?: AbortSignal): Promise<void> {
-    return this.#inner.answers(signal);
+  checkReachable(signal?: AbortSignal): Promise<void> {
+    return this.#inner.checkReachable(signal);
   }
 
   freeBytes(): Promise<number | null> {
     return this.#inner.freeBytes();
   }
 
-  async #answering<T>(work: () => Promise<T>): Promise<T> {
+  async #tryInner<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#isReadable && this.isAway()) throw new StorageAway();
     try {
       return await work();
@@ -157,9 +157,9 @@ class Watched implements WatchedStorage {
     this.#probing = true;
     try {
       await this.#look();
-      this.#noted(null);
+      this.#noteProbe(null);
     } catch (error) {
-      this.#noted({ error });
+      this.#noteProbe({ error });
     } finally {
       this.#probing = false;
       const isHealthy = !this.#isSuspect && this.#against === 0 && !this.isAway();
@@ -173,18 +173,18 @@ class Watched implements WatchedStorage {
     const isThorough = this.#isSuspect || this.#against > 0 || this.isAway();
     this.#isSuspect = false;
     this.#isReadable = false;
-    await this.#bounded((signal) => this.#inner.answers(signal));
+    await this.#runProbe((signal) => this.#inner.checkReachable(signal));
     this.#isReadable = true;
     if (!isThorough) return;
     const key = `probe/${randomUUID()}`;
-    await this.#bounded(async (signal) => {
+    await this.#runProbe(async (signal) => {
       await this.#inner.put(key, probeBody(), { signal });
       await this.#inner.remove(key);
     });
   }
 
   /** Runs work with a time limit, and stops waiting even for work that ignores its signal. */
-  async #bounded(work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  async #runProbe(work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const limit = new AbortController();
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
@@ -201,7 +201,7 @@ class Watched implements WatchedStorage {
     }
   }
 
-  #noted(failed: { error: unknown } | null): void {
+  #noteProbe(failed: { error: unknown } | null): void {
     if ((failed !== null) === this.isAway()) {
       this.#against = 0;
       return;
@@ -226,7 +226,7 @@ async function* probeBody(): Bytes {
 }
 
 /** Wraps a source, so that its errors can be distinguished from the storage's. */
-function observed(source: Bytes): { body: Bytes; failed: () => boolean; release: () => void } {
+function observe(source: Bytes): { body: Bytes; failed: () => boolean; release: () => void } {
   const inner = source[Symbol.asyncIterator]();
   let failed = false;
   const body: AsyncIterableIterator<Uint8Array> = {

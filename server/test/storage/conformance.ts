@@ -7,19 +7,19 @@ import fc from 'fast-check';
 import { TooLarge, type Storage } from '../../src/storage/storage.ts';
 import { isLong } from '../kit/long.ts';
 
-export interface Opened {
+export interface OpenedStorage {
   storage: Storage;
   /** All keys in the store, and all leftovers of puts. */
   contents(): Promise<{ keys: string[]; leftovers: string[] }>;
   close(): Promise<void>;
 }
 
-export function conformance(name: string, start: () => Promise<Opened>): void {
+export function conformance(name: string, start: () => Promise<OpenedStorage>): void {
   describe(`${name} keeps the contract of a store`, () => {
-    let opened: Opened;
+    let opened: OpenedStorage;
     before(async () => void (opened = await start()));
     after(() => opened.close());
-    const use = (): Opened => opened;
+    const use = (): OpenedStorage => opened;
     wholeObjects(use);
     failures(use);
     reading(use);
@@ -28,7 +28,7 @@ export function conformance(name: string, start: () => Promise<Opened>): void {
   });
 }
 
-type Use = () => Opened;
+type Use = () => OpenedStorage;
 
 function wholeObjects(use: Use): void {
   test('an object comes back byte for byte, with its size and hash', async () => {
@@ -84,7 +84,7 @@ function wholeObjects(use: Use): void {
     const put = storage.put('a/slow/0', slow());
     await half.promise;
     assert.equal(await storage.open('a/slow/0'), null);
-    assert.equal(await storage.asPath('a/slow/0'), null);
+    assert.equal(await storage.openAsPath('a/slow/0'), null);
     gate.resolve();
     await put;
     assert.equal((await readAll(storage, 'a/slow/0'))?.length, 1_200_000);
@@ -220,7 +220,7 @@ function reading(use: Use): void {
     const { storage } = use();
     assert.equal(await storage.open('c/none/0'), null);
     assert.equal(await storage.open('c/none/0', { start: 0, end: 9 }), null);
-    assert.equal(await storage.asPath('c/none/0'), null);
+    assert.equal(await storage.openAsPath('c/none/0'), null);
   });
 
   test('an invalid range is refused', async () => {
@@ -239,7 +239,7 @@ function reading(use: Use): void {
     const { storage } = use();
     const bytes = randomBytes(400_000);
     await storage.put('c/path/0', chunked(bytes, 65_536));
-    const found = await storage.asPath('c/path/0');
+    const found = await storage.openAsPath('c/path/0');
     assert.deepEqual(await readFile(found!.path), bytes);
     await found!.done();
     await found!.done();
@@ -338,7 +338,7 @@ function keys(use: Use): void {
       const calls = [
         () => storage.put(key, chunked(Buffer.from('x'), 1)),
         () => storage.open(key),
-        () => storage.asPath(key),
+        () => storage.openAsPath(key),
         () => storage.remove(key),
         () => storage.removeAll(key),
       ];

@@ -11,11 +11,11 @@ import { DiskStorage } from '../../src/storage/disk.ts';
 import { openStorage } from '../../src/storage/index.ts';
 import { StorageFull } from '../../src/storage/storage.ts';
 import { isLong } from '../kit/long.ts';
-import { chunked, conformance, exists, readAll, type Opened } from './conformance.ts';
+import { chunked, conformance, exists, readAll, type OpenedStorage } from './conformance.ts';
 
 const childScript = join(import.meta.dirname, 'disk-child.ts');
 
-conformance('the disk', async (): Promise<Opened> => {
+conformance('the disk', async (): Promise<OpenedStorage> => {
   const root = await mkdtemp(join(tmpdir(), 'farebox-disk-'));
   return {
     storage: openStorage(`disk:${root}`),
@@ -48,7 +48,7 @@ describe('the disk', () => {
         readAll(storage, 'fd/0', { start: 1_999_999, end: 2_000_000 }),
         RangeError,
       );
-      await (await storage.asPath('fd/0'))!.done();
+      await (await storage.openAsPath('fd/0'))!.done();
     }
     assert.deepEqual(openFiles(root), before_);
     assert.deepEqual(before_, []);

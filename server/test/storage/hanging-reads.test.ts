@@ -27,7 +27,7 @@ function watched(open: () => Promise<Bytes | null>) {
   const seen = { probes: 0, away: 0 };
   const inner: DiskStorage = Object.create(disk, {
     open: { value: open },
-    answers: { value: () => ((seen.probes += 1), disk.answers()) },
+    checkReachable: { value: () => ((seen.probes += 1), disk.checkReachable()) },
   });
   const onAway = () => void (seen.away += 1);
   const times = { everyMs: 3_600_000, readMs: 50 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
 import { describe as words, sniffBytes } from '../../src/core/media/sniff.ts';
-import { Damaged } from '../../src/storage/picture.ts';
+import { FileDamaged } from '../../src/storage/picture.ts';
 import { box } from './media-fixtures.ts';
 
 /** Files of programs other than ours and our packages are told by their bytes. */
@@ -95,7 +95,7 @@ describe('inspect', () => {
       const bytes = await fileOf(name);
       for (const share of [0.5, 0.8, 0.9]) {
         const cut = told(bytes.subarray(0, bytes.length * share), 3000);
-        await assert.rejects(cut, Damaged, `${name} at ${share}`);
+        await assert.rejects(cut, FileDamaged, `${name} at ${share}`);
       }
     }
   });
@@ -106,7 +106,7 @@ describe('inspect', () => {
     for (const name of [...films, ...sounds]) {
       const bytes = await fileOf(name);
       bytes.fill(0, Math.floor(bytes.length * 0.4), Math.floor(bytes.length * 0.6));
-      await assert.rejects(told(bytes, 3000), Damaged, name);
+      await assert.rejects(told(bytes, 3000), FileDamaged, name);
     }
   });
 
@@ -129,7 +129,7 @@ describe('inspect', () => {
     for (const name of ['photo.png', 'interlaced.png', 'photo.avif', 'lzw.tif']) {
       const bytes = await fileOf(name);
       bytes.fill(0, Math.floor(bytes.length * 0.4), Math.floor(bytes.length * 0.6));
-      await assert.rejects(told(bytes), Damaged, name);
+      await assert.rejects(told(bytes), FileDamaged, name);
     }
   });
 
@@ -139,7 +139,7 @@ describe('inspect', () => {
     bytes.writeInt32LE(-1_000_000, 22);
     // Packed, so that its length says nothing about its size.
     bytes.writeUInt32LE(1, 30);
-    await assert.rejects(told(bytes), Damaged);
+    await assert.rejects(told(bytes), FileDamaged);
     bytes.writeInt32LE(32, 18);
     bytes.writeInt32LE(-20, 22);
     assert.equal(await told(bytes), 'image/bmp 32x20');
@@ -151,7 +151,7 @@ describe('inspect', () => {
     for (const end of ends) assert.equal(await told(Buffer.from(open + end)), 'image/svg+xml 4x2');
     assert.equal(await told(Buffer.from('<svg width="4" height="2"/>')), 'image/svg+xml 4x2');
     for (const end of ['', '</g>', '</svg', '<!-- </svg> -->', ' -->'])
-      await assert.rejects(told(Buffer.from(open + end)), Damaged, end);
+      await assert.rejects(told(Buffer.from(open + end)), FileDamaged, end);
   });
 });
 

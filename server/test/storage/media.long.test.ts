@@ -11,7 +11,7 @@ import * as bunny from 'mediabunny';
 import { extensionOf } from '../../src/core/media/content-type.ts';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
 import { agrees, sniff, sniffBytes } from '../../src/core/media/sniff.ts';
-import { Damaged, type Measures } from '../../src/storage/picture.ts';
+import { FileDamaged, type Measures } from '../../src/storage/picture.ts';
 import { film, heic, image, picture, pngOf, seconds, sound } from './media-fixtures.ts';
 
 interface Sample {
@@ -122,7 +122,7 @@ let folder: string;
 before(async () => void (folder = await mkdtemp(join(tmpdir(), 'farebox-media-'))));
 after(() => rm(folder, { recursive: true }));
 
-const isRefusal = (error: unknown) => error instanceof Damaged || error instanceof NotMedia;
+const isRefusal = (error: unknown) => error instanceof FileDamaged || error instanceof NotMedia;
 
 async function fileOf(bytes: Uint8Array): Promise<string> {
   const path = join(folder, 'file');
@@ -323,7 +323,7 @@ describe('measure', () => {
       ['<svg width="-1" height="0">', {}],
     ];
     const endless = await fileOf(Buffer.from('<svg width="1073741825" height="1"/>'));
-    await assert.rejects(measure(endless, 'image/svg+xml'), Damaged);
+    await assert.rejects(measure(endless, 'image/svg+xml'), FileDamaged);
     for (const [drawing, expected] of drawings) {
       assert.deepEqual(
         await measure(await fileOf(Buffer.from(`${drawing}</svg>`)), 'image/svg+xml'),
@@ -337,9 +337,9 @@ describe('measure', () => {
     const path = await fileOf(pngOf(65_535, 65_535));
     const memory = process.memoryUsage().rss;
     const spent = process.cpuUsage();
-    await assert.rejects(measure(path, 'image/png'), Damaged);
-    await assert.rejects(measure(await fileOf(heic(65_535, 65_535)), 'image/heic'), Damaged);
-    await assert.rejects(measure(await fileOf(pngOf(30_000, 30_000)), 'image/png'), Damaged);
+    await assert.rejects(measure(path, 'image/png'), FileDamaged);
+    await assert.rejects(measure(await fileOf(heic(65_535, 65_535)), 'image/heic'), FileDamaged);
+    await assert.rejects(measure(await fileOf(pngOf(30_000, 30_000)), 'image/png'), FileDamaged);
     const { user, system } = process.cpuUsage(spent);
     assert.ok(user + system < 2_000_000, 'microseconds of the processor');
     assert.ok(process.memoryUsage().rss - memory < 100_000_000);
@@ -413,7 +413,7 @@ describe('measure', () => {
       fileOf(Buffer.concat([Buffer.alloc(300_000, 'a'), Buffer.from(tail)]));
     assert.deepEqual(await measure(await path('é'), 'text/plain'), {});
     for (const tail of ['\0', '\x07', Buffer.from([0xc3]), Buffer.from([0xff])]) {
-      await assert.rejects(measure(await path(tail), 'text/plain'), Damaged);
+      await assert.rejects(measure(await path(tail), 'text/plain'), FileDamaged);
     }
   });
 

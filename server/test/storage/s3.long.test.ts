@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { openStorage } from '../../src/storage/index.ts';
 import { S3Storage, type S3Options } from '../../src/storage/s3.ts';
 import { StorageFull } from '../../src/storage/storage.ts';
-import { chunked, conformance, exists, readAll, type Opened } from './conformance.ts';
+import { chunked, conformance, exists, readAll, type OpenedStorage } from './conformance.ts';
 import { credentials, refusal, S3Server, type S3Call } from './s3-server.ts';
 
 /** The smallest part that S3 accepts. */
@@ -17,7 +17,7 @@ const leastPart = 5 * 1024 * 1024;
 /** The smallest part that the test's server accepts. */
 const part = 512 * 1024;
 
-conformance('S3', async (): Promise<Opened> => {
+conformance('S3', async (): Promise<OpenedStorage> => {
   const server = new S3Server({ pageSize: 10 });
   const endpoint = await server.listen();
   const tempFolder = await mkdtemp(join(tmpdir(), 'farebox-test-'));
@@ -65,14 +65,14 @@ describe('S3', () => {
     });
 
   test('is checked with one read, and says why it does not answer', async () => {
-    await storage.answers();
+    await storage.checkReachable();
     assert.deepEqual(verbs(), ['GET'], 'one read, and nothing is written');
     server.before = () => ({ status: 404, code: 'NoSuchBucket' });
-    await assert.rejects(storage.answers(), /NoSuchBucket/);
+    await assert.rejects(storage.checkReachable(), /NoSuchBucket/);
     server.before = () => ({ status: 403, code: 'SignatureDoesNotMatch' });
-    await assert.rejects(storage.answers(), /SignatureDoesNotMatch/);
+    await assert.rejects(storage.checkReachable(), /SignatureDoesNotMatch/);
     server.before = () => new Promise(() => {});
-    await assert.rejects(storage.answers(AbortSignal.timeout(20)));
+    await assert.rejects(storage.checkReachable(AbortSignal.timeout(20)));
     assert.deepEqual([...server.objects.keys()], []);
   });
 
@@ -248,7 +248,7 @@ describe('S3', () => {
       res.write(bytes.subarray(0, 1000), () => res.destroy());
     };
     await assert.rejects(readAll(storage, 'torn/0'), TypeError);
-    await assert.rejects(storage.asPath('torn/0'), TypeError);
+    await assert.rejects(storage.openAsPath('torn/0'), TypeError);
     assert.deepEqual(await readdir(tempFolder), []);
     const closed = Promise.withResolvers<void>();
     server.before = () => (res: ServerResponse) => {
