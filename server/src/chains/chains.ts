@@ -16,18 +16,17 @@ import {
   type ShownChain,
 } from '../core/deposit/chain.ts';
 import { parseChainFile } from '../core/deposit/chain-file.ts';
-import { judgeOperatorUrl, signedIn } from '../lib/outbound/address.ts';
+import { judgeOperatorUrl, splitCredentials } from '../lib/outbound/address.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { QuestionLimits } from './limits.ts';
 import type { ChainEndpoints } from './read-chain.ts';
 import type { PlayChain } from './play.ts';
-import { openRpc, type Endpoint } from './rpc.ts';
+import { openRpc, type RpcEndpoint } from './rpc.ts';
 
 /** A chain that is read. */
 export interface LiveChain extends ShownChain {
   endpoints: ChainEndpoints;
-  /** The deposit key of its family. */
   key: DepositKey;
 }
 
@@ -131,7 +130,7 @@ function shownChain(chain: Chain): ShownChain {
 }
 
 /** The chains that the folder's files describe, whether or not they are read. */
-export function describedChains(dir: string): ShownChain[] {
+export function describeChains(dir: string): ShownChain[] {
   return readChainFiles(dir, []).map(shownChain);
 }
 
@@ -185,8 +184,8 @@ export function openEndpoints(
     };
   const [one, two] = all.map((url) => {
     options.hide(url);
-    const { url: plain, headers } = signedIn(url);
-    const endpoint: Endpoint = {
+    const { url: plain, headers } = splitCredentials(url);
+    const endpoint: RpcEndpoint = {
       url: plain,
       headers: { ...headers, ...headersFor(chain, options) },
     };

@@ -5,7 +5,7 @@ import { QuestionLimits, type QuestionSize } from './limits.ts';
 import type { ChainEndpoint } from './noted.ts';
 import { demandSetting, WrongSetting, type ChainEndpoints } from './read-chain.ts';
 import { RpcError, type Rpc } from './rpc.ts';
-import { readBlock, readFinal, readHead, type Block } from './scan.ts';
+import { readBlock, readFinal, readHead, type ChainBlock } from './scan.ts';
 import { hexOf, symbolCall, textOf, topicOf, transferTopic } from './wire.ts';
 
 /** Asks the endpoints of a chain whether they fit its file, with calls that change nothing. */
@@ -27,7 +27,7 @@ export async function checkChain(
   randomAddresses: readonly string[],
 ): Promise<CheckLine[]> {
   const lines: CheckLine[] = [];
-  const finals: Block[] = [];
+  const finals: ChainBlock[] = [];
   for (const [i, endpoint] of endpoints.entries()) {
     const found = await checkEndpoint(
       chain,
@@ -46,7 +46,7 @@ export async function checkChain(
   const [one, two] = finals;
   if (!one || !two) return lines;
   const height = one.height < two.height ? one.height : two.height;
-  const compared = await tried(() => compare(chain, endpoints, height));
+  const compared = await tryCheck(() => compare(chain, endpoints, height));
   return [...lines, { endpoint: null, ...compared }];
 }
 
@@ -57,10 +57,10 @@ async function checkEndpoint(
   { rpc, limits }: ChainEndpoint,
   which: 'first' | 'second',
   addresses: readonly string[],
-): Promise<{ lines: Line[]; final: Block | null }> {
+): Promise<{ lines: Line[]; final: ChainBlock | null }> {
   const lines: Line[] = [];
   const add = async (work: () => Promise<Line | string>) => {
-    const line = await tried(work);
+    const line = await tryCheck(work);
     lines.push(line);
     return line.ok;
   };
@@ -69,21 +69,21 @@ async function checkEndpoint(
     return `chain id ${chain.chain_id}, and decimals as in the chain file`;
   });
   if (!isOfChain) return { lines, final: null };
-  for (const token of chain.tokens) await add(() => symbolLine(rpc, token));
-  let final: Block | null = null;
+  for (const token of chain.tokens) await add(() => describeSymbol(rpc, token));
+  let final: ChainBlock | null = null;
   await add(async () => {
     const head = await readHead(rpc);
     final = await readFinal(rpc, chain, head);
     return finalLine(chain, head, final);
   });
-  const block = final as Block | null;
+  const block = final as ChainBlock | null;
   if (block === null) return { lines, final };
   await add(() => checkLogs(chain, rpc, block, addresses));
   await add(() => checkReceipt(chain, rpc, block));
   return { lines, final };
 }
 
-async function symbolLine(
+async function describeSymbol(
   rpc: Rpc,
   { symbol, address, decimals }: Chain['tokens'][number],
 ): Promise<string> {
@@ -91,7 +91,11 @@ async function symbolLine(
   return `${symbol}: ${decimals} decimals; its contract calls it ${called ?? 'nothing'}`;
 }
 
-function finalLine({ finality, name }: Chain, head: bigint, final: Block | null): Line | string {
+function finalLine(
+  { finality, name }: Chain,
+  head: bigint,
+  final: ChainBlock | null,
+): Line | string {
   if (final === null)
     return wrong(
       `it does not know the final block. Use another endpoint, or set finality in the chain file ${name} to {confirmations: N}.`,
@@ -110,14 +114,14 @@ function finalLine({ finality, name }: Chain, head: bigint, final: Block | null)
 async function checkLogs(
   { tokens }: Chain,
   rpc: Rpc,
-  { height }: Block,
+  { height }: ChainBlock,
   addresses: readonly string[],
 ): Promise<string> {
   const limits = new QuestionLimits();
   const ask = (size: QuestionSize) => {
     const from = height - BigInt(size.blocks) + 1n;
     const topics = [transferTopic, null, addresses.slice(0, size.addresses).map(topicOf)];
-    return logsOf(rpc, tokens, from < 0n ? 0n : from, height, topics);
+    return readLogs(rpc, tokens, from < 0n ? 0n : from, height, topics);
   };
   for (;;) {
     const size = {
@@ -135,8 +139,12 @@ async function checkLogs(
 }
 
 /** Without its receipt, a deposit is never credited. */
-async function checkReceipt(chain: Chain, rpc: Rpc, { height }: Block): Promise<Line | string> {
-  const [log] = await logsOf(rpc, chain.tokens, height, height, [transferTopic]);
+async function checkReceipt(
+  chain: Chain,
+  rpc: Rpc,
+  { height }: ChainBlock,
+): Promise<Line | string> {
+  const [log] = await readLogs(rpc, chain.tokens, height, height, [transferTopic]);
   if (!log) return `block ${height} has no transfer, so no receipt was asked for`;
   const receipt = await rpc('eth_getTransactionReceipt', [log.transactionHash]);
   if (isObject(receipt) && receipt.status === '0x1') return 'knows the receipts of transactions';
@@ -153,7 +161,7 @@ async function compare(
   const [one, two] = await Promise.all(
     endpoints.map(async ({ rpc }) => {
       const block = await readBlock(rpc, height);
-      const logs = await logsOf(rpc, chain.tokens, height, height, [transferTopic]);
+      const logs = await readLogs(rpc, chain.tokens, height, height, [transferTopic]);
       const places = logs.map((log) => `${String(log.transactionHash)} ${String(log.logIndex)}`);
       return { hash: block?.hash, count: places.length, places: places.toSorted().join() };
     }),
@@ -169,7 +177,7 @@ async function compare(
   return `both endpoints have the same final block ${height}, with ${one!.count} transfers`;
 }
 
-async function logsOf(
+async function readLogs(
   rpc: Rpc,
   tokens: Chain['tokens'],
   from: bigint,
@@ -183,7 +191,7 @@ async function logsOf(
   throw new RpcError('eth_getLogs', null, 'the answer is not a list of logs');
 }
 
-async function tried(work: () => Promise<Line | string>): Promise<Line> {
+async function tryCheck(work: () => Promise<Line | string>): Promise<Line> {
   try {
     const found = await work();
     return typeof found === 'string' ? { ok: true, text: found } : found;

@@ -3,7 +3,7 @@ import { errorOf } from '../lib/unknown.ts';
 import { isGarbled } from './logs.ts';
 import { isSameTransfer, type ReceivedTransfer } from './receipts.ts';
 import { RpcError } from './rpc.ts';
-import { demandOrder, type Block } from './scan.ts';
+import { demandOrder, type ChainBlock } from './scan.ts';
 import { BadAnswer } from './wire.ts';
 import type { Witness } from './witness.ts';
 
@@ -14,8 +14,8 @@ export interface TransferChecks {
   first: Witness;
   others: readonly Witness[];
   /** The blocks before and at the end of the read. */
-  before: Block | null;
-  last: Block;
+  before: ChainBlock | null;
+  last: ChainBlock;
   /**
    * True: a transfer that `first` does not confirm is among the results as unconfirmed. False: it
    * is left for the next read.
@@ -49,7 +49,7 @@ export async function checkTransfers(
     if (final.length >= how.most) break;
     const checks = [];
     for (const [i, transfer] of transfers.entries())
-      checks.push(await checked(transfer, rankOf(transfers, i), how));
+      checks.push(await checkTransfer(transfer, rankOf(transfers, i), how));
     failure = checks.find(({ error }) => isFailure(error, how.holds))?.error ?? null;
     if (failure) break;
     for (const { transfer, error } of checks)
@@ -71,7 +71,7 @@ function isFailure(error: Error | null, holds: boolean): boolean {
 }
 
 /** The transfer with its log's place, its block's time, and whether every endpoint confirms it. */
-async function checked(
+async function checkTransfer(
   transfer: SeenTransfer,
   rank: number | null,
   { first, others, before, last }: TransferChecks,
@@ -79,8 +79,8 @@ async function checked(
   const unplaced = { ...transfer, log_position: null };
   const wanted = { ...unplaced, rank };
   const [own, ...more] = await Promise.all([
-    first.received(wanted).then((received) => inOrder(received, before, last), errorOf),
-    ...others.map((each) => each.receivedOrNull(wanted)),
+    first.readReceived(wanted).then((received) => inOrder(received, before, last), errorOf),
+    ...others.map((each) => each.readReceivedOrNull(wanted)),
   ]);
   if (own && !(own instanceof Error)) {
     // guard: both-endpoints-asked (off: false)
@@ -110,8 +110,8 @@ function rankOf(transfers: readonly SeenTransfer[], at: number): number | null {
 
 function inOrder(
   received: ReceivedTransfer | null,
-  before: Block | null,
-  last: Block,
+  before: ChainBlock | null,
+  last: ChainBlock,
 ): ReceivedTransfer | Error | null {
   if (received === null) return null;
   const { block_height: height, block_hash: hash, block_at: at } = received;

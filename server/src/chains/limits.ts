@@ -39,7 +39,7 @@ export class QuestionLimits {
     return this.#now.addresses;
   }
 
-  answered(): void {
+  noteAnswer(): void {
     this.#answers += 1;
     if (this.#answers < this.#growsAfter) return;
     this.#answers = 0;
@@ -60,12 +60,12 @@ export class QuestionLimits {
   async shrink(error: unknown, asked: QuestionSize, ask: AskSized): Promise<Error | null> {
     if (!(error instanceof RpcError)) throw error;
     if (asked.blocks * asked.addresses === 1) return error;
-    const smallest = await refusalOf(ask(smallestQuestion));
+    const smallest = await catchRefusal(ask(smallestQuestion));
     if (smallest !== null) return smallest;
     const isOfBlocks =
       asked.addresses === 1 ||
-      (asked.blocks > 1 && (await refusalOf(ask({ ...asked, blocks: 1 }))) === null);
-    this.refused(error, asked, isOfBlocks ? 'blocks' : 'addresses');
+      (asked.blocks > 1 && (await catchRefusal(ask({ ...asked, blocks: 1 }))) === null);
+    this.noteRefusal(error, asked, isOfBlocks ? 'blocks' : 'addresses');
     return null;
   }
 
@@ -86,7 +86,7 @@ export class QuestionLimits {
   }
 
   /** Makes the next questions smaller in this part: as small as the refusal says, or half. */
-  refused({ text }: RpcError, asked: QuestionSize, part: keyof QuestionSize = 'blocks'): void {
+  noteRefusal({ text }: RpcError, asked: QuestionSize, part: keyof QuestionSize = 'blocks'): void {
     const named = isNaming[part].test(text) ? namedIn(text, asked[part]) : null;
     const isCrowd = part === 'addresses' && asked.addresses > usualAddresses;
     const next = named ?? (isCrowd ? usualAddresses : Math.floor(asked[part] / 2));
@@ -98,7 +98,7 @@ export class QuestionLimits {
   }
 }
 
-function refusalOf(answer: Promise<unknown>): Promise<Error | null> {
+function catchRefusal(answer: Promise<unknown>): Promise<Error | null> {
   return answer.then(() => null, errorOf);
 }
 

@@ -3,11 +3,10 @@ import { isTrifle } from '../core/deposit/deposit.ts';
 import type { BlockRange, SeenTransfer } from '../core/deposit/transfer.ts';
 import type { QuestionLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
-import { lower, readTransfers, Unread, type Question } from './scan.ts';
+import { lower, readTransfers, LogsUnreadable, type Question } from './scan.ts';
 
 /** Finds the transfers that are noted, in as many of the blocks as an endpoint can give. */
 
-/** One endpoint of a chain that is read. */
 export interface ChainEndpoint {
   rpc: Rpc;
   limits: QuestionLimits;
@@ -35,7 +34,7 @@ interface NotedTransfers {
  * many, and the newest blocks if they cannot be read: those before them are not kept back. `seen`:
  * the block up to which they were read before; null: not known.
  */
-export async function notedAround(
+export async function readTransfersAround(
   chain: Chain,
   endpoint: ChainEndpoint,
   question: NotedQuestion,
@@ -43,7 +42,8 @@ export async function notedAround(
   seen: bigint | null,
 ): Promise<NotedTransfers> {
   const { from, to, final } = question;
-  const ask = (part: Partial<BlockRange>) => noted(chain, { ...question, ...part }, endpoint);
+  const ask = (part: Partial<BlockRange>) =>
+    readNotedTransfers(chain, { ...question, ...part }, endpoint);
   const left = isNear ? skippedBlocks(endpoint, question, seen) : null;
   const forget = endpoint.limits.remember();
   try {
@@ -51,7 +51,7 @@ export async function notedAround(
     if (left) found.push(...(await ask({ from: left.to + 1n })));
     return { found, skipped: left, readable: final, unread: null };
   } catch (error) {
-    if (!(error instanceof Unread)) throw error;
+    if (!(error instanceof LogsUnreadable)) throw error;
     // The refusal was not about the size of the questions.
     forget();
     const readable = error.height > from ? lower(error.height - 1n, final) : final;
@@ -76,7 +76,7 @@ function skippedBlocks(
 }
 
 /** The transfers that are asked for, without those that are too small to be stored. */
-export function noted(
+export function readNotedTransfers(
   chain: Chain,
   question: NotedQuestion,
   { rpc, limits }: ChainEndpoint,

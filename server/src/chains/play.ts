@@ -18,7 +18,7 @@ interface Payment {
   units: bigint;
 }
 
-interface Mined extends Payment {
+interface MinedPayment extends Payment {
   height: bigint;
 }
 
@@ -35,8 +35,8 @@ const sender = `0x${'fa'.repeat(20)}`;
 export class PlayChain {
   readonly #options: PlayOptions;
   /** Payments of each block that has some, in the order of their logs. */
-  readonly #blocks = new Map<bigint, Mined[]>();
-  readonly #transactions = new Map<string, Mined[]>();
+  readonly #blocks = new Map<bigint, MinedPayment[]>();
+  readonly #transactions = new Map<string, MinedPayment[]>();
   /** Reorgs: from each of these heights on, the blocks are of another fork. */
   readonly #forks: bigint[] = [];
 
@@ -58,7 +58,7 @@ export class PlayChain {
   reorg(depth: number, payments: 'paid later' | 'dropped'): void {
     const from = this.#options.head() - BigInt(depth) + 1n;
     this.#forks.push(from);
-    const undone = new Map<string, Mined[]>();
+    const undone = new Map<string, MinedPayment[]>();
     for (const [height, paid] of this.#blocks) {
       if (height < from) continue;
       this.#blocks.delete(height);
@@ -149,7 +149,7 @@ export class PlayChain {
     };
   }
 
-  #log(payment: Mined, index: number) {
+  #log(payment: MinedPayment, index: number) {
     const { height, token, from, to, units, tx_hash } = payment;
     return {
       address: token,

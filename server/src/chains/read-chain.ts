@@ -2,7 +2,13 @@ import { endpointVariable, type Chain } from '../core/deposit/chain.ts';
 import type { BlockRange, FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
 import type { Rpc } from './rpc.ts';
 import { checkTransfers } from './check-transfers.ts';
-import { blocksMax, higher, noted, notedAround, type ChainEndpoint } from './noted.ts';
+import {
+  blocksMax,
+  higher,
+  readNotedTransfers,
+  readTransfersAround,
+  type ChainEndpoint,
+} from './noted.ts';
 import { isSameTransfer, type WantedTransfer } from './receipts.ts';
 import {
   demandBlock,
@@ -12,7 +18,7 @@ import {
   readDecimals,
   readFinal,
   readHead,
-  type Block,
+  type ChainBlock,
   type LeaveOut,
 } from './scan.ts';
 import { Witness } from './witness.ts';
@@ -35,7 +41,7 @@ export interface ChainReading {
   /** Blocks above the final one that were not read; what is known of them stays. Null: none. */
   skipped: BlockRange | null;
   /** The newest final block up to which all was read. */
-  scanned: Block | null;
+  scanned: ChainBlock | null;
   /** Why a deposit was left for the next read; null: none was. */
   doubt: Error | null;
   /** Why the newest blocks could not be read; null: they were read, or not asked for. */
@@ -95,11 +101,19 @@ export async function readChain(
   // An address that is issued from now on cannot have been paid in a block that is final already.
   const addresses = await load();
   const question = { from, to, addresses, takesGarbled: holds, leaveOut, final: most };
-  const around = await notedAround(chain, endpoints[0], question, isNear, cursor?.seen ?? null);
+  const around = await readTransfersAround(
+    chain,
+    endpoints[0],
+    question,
+    isNear,
+    cursor?.seen ?? null,
+  );
   const { found, skipped, unread, readable } = around;
   const others = more.map((each) => new Witness(chain, each.rpc));
   const isPaid = found.some(({ block_height }) => block_height <= readable);
-  const target = isPaid ? higher(from - 1n, await agreedFinal(others, readable, newest)) : readable;
+  const target = isPaid
+    ? higher(from - 1n, await readAgreedFinal(others, readable, newest))
+    : readable;
   const scanned = target < from ? null : await blockAfter(rpc, target, before, newest);
   const isFinal = ({ block_height }: SeenTransfer) => block_height <= target;
   // guard: only-final-is-credited (off: found)
@@ -157,7 +171,7 @@ export async function readAgain(
     leaveOut: null,
     final: range.to,
   };
-  const found = await noted(chain, question, asked);
+  const found = await readNotedTransfers(chain, question, asked);
   const { final, failure } = await checkTransfers(found, {
     first: new Witness(chain, asked.rpc),
     others: others.map(({ rpc }) => new Witness(chain, rpc)),
@@ -171,7 +185,7 @@ export async function readAgain(
 }
 
 /** Those of the given deposits that every endpoint knows by now, as the endpoints have them. */
-export async function confirmedOf(
+export async function readConfirmed(
   chain: Chain,
   endpoints: ChainEndpoints,
   deposits: readonly Omit<WantedTransfer, 'rank'>[],
@@ -180,7 +194,9 @@ export async function confirmedOf(
   const confirmed: FinalTransfer[] = [];
   for (const deposit of deposits) {
     const wanted = { ...deposit, rank: null };
-    const [own, ...more] = await Promise.all(witnesses.map((each) => each.receivedOrNull(wanted)));
+    const [own, ...more] = await Promise.all(
+      witnesses.map((each) => each.readReceivedOrNull(wanted)),
+    );
     if (own && more.every((each) => isSameTransfer(own, each)))
       confirmed.push({ ...own, is_confirmed: true });
   }
@@ -200,10 +216,10 @@ export async function demandSetting(
       `The ${which} endpoint is of the chain ${found}, but the chain file ${name} says ${chain_id}. Set ${endpointVariable(name)} to endpoints of the chain ${chain_id}.`,
     );
   for (const { symbol, address, decimals } of tokens) {
-    const told = await readDecimals(rpc, address);
-    if (told !== BigInt(decimals))
+    const statedDecimals = await readDecimals(rpc, address);
+    if (statedDecimals !== BigInt(decimals))
       throw new WrongSetting(
-        `${symbol} has ${told} decimals, but the chain file ${name} says ${decimals}. Correct decimals or address of that token.`,
+        `${symbol} has ${statedDecimals} decimals, but the chain file ${name} says ${decimals}. Correct decimals or address of that token.`,
       );
   }
 }
@@ -212,8 +228,12 @@ export async function demandSetting(
  * The newest block up to `most` that the other endpoints call final too. An endpoint that is away,
  * or far behind the first, is not waited for: the deposits are held instead.
  */
-async function agreedFinal(others: Witness[], most: bigint, newest: Block | null): Promise<bigint> {
-  const finals = await Promise.all(others.map((each) => each.final().catch(() => null)));
+async function readAgreedFinal(
+  others: Witness[],
+  most: bigint,
+  newest: ChainBlock | null,
+): Promise<bigint> {
+  const finals = await Promise.all(others.map((each) => each.readFinal().catch(() => null)));
   const oldest = (newest?.at.getTime() ?? 0) - waitedForMs;
   return finals.reduce<bigint>(
     (least, block) => (block && block.at.getTime() > oldest ? lower(least, block.height) : least),
@@ -221,7 +241,7 @@ async function agreedFinal(others: Witness[], most: bigint, newest: Block | null
   );
 }
 
-async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<Block> {
+async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<ChainBlock> {
   const block = await demandBlock(rpc, height);
   if (block.hash !== hash)
     throw new ReplacedBlock(`block ${height} was ${hash} and is ${block.hash} now`);
@@ -232,8 +252,8 @@ async function demandSame(rpc: Rpc, height: bigint, hash: string): Promise<Block
 async function blockAfter(
   rpc: Rpc,
   height: bigint,
-  ...known: readonly (Block | null)[]
-): Promise<Block> {
+  ...known: readonly (ChainBlock | null)[]
+): Promise<ChainBlock> {
   const at = (wanted: bigint) =>
     known.find((each) => each?.height === wanted) ?? demandBlock(rpc, wanted);
   const block = await at(height);

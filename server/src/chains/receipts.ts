@@ -28,7 +28,7 @@ export interface ReceivedTransfer extends SeenTransfer {
 }
 
 /** The transfer in its receipt; null if the endpoint does not confirm it. */
-export async function receivedTransfer(
+export async function readReceived(
   call: Rpc,
   wanted: WantedTransfer,
 ): Promise<ReceivedTransfer | null> {

@@ -34,7 +34,7 @@ export class RpcError extends Error {
   }
 }
 
-export interface Endpoint {
+export interface RpcEndpoint {
   /** Often contains a key, so it is never shown. */
   url: string;
   headers?: Record<string, string>;
@@ -43,7 +43,7 @@ export interface Endpoint {
 /** Calls a method. Throws `RpcError`. */
 export type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>;
 
-export function openRpc(fetch: Fetch, endpoint: Endpoint, signal?: AbortSignal): Rpc {
+export function openRpc(fetch: Fetch, endpoint: RpcEndpoint, signal?: AbortSignal): Rpc {
   let lastId = 0;
   return async (method, params = []) => {
     const id = (lastId += 1);
@@ -64,10 +64,10 @@ export function openRpc(fetch: Fetch, endpoint: Endpoint, signal?: AbortSignal):
     const { status, headers } = reply;
     const wait = retryAfterSeconds(headers['retry-after']);
     const refusal = (code: number, words: string) =>
-      new RpcError(method, code, shown(words), { retry_after_seconds: wait });
+      new RpcError(method, code, shorten(words), { retry_after_seconds: wait });
     if (reply.truncated) throw refusal(413, 'the reply is too large');
     const text = Buffer.from(reply.body).toString('utf8');
-    const body = parsed(text);
+    const body = parseJson(text);
     // Some services answer with a list of one.
     const [answer] = Array.isArray(body) ? body : [body];
     if (isObject(answer) && answer.error != null)
@@ -107,7 +107,7 @@ function retryAfterSeconds(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : null;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -116,8 +116,8 @@ function parsed(text: string): unknown {
 }
 
 /** The text in one line. Whole pages of HTML come, too. */
-function shown(text: string): string {
-  // Secrets first: the beginning of one that the cut divides would not be known any longer.
+function shorten(text: string): string {
+  // Hides secrets before the cut, because half a secret would not be recognised.
   const line = redact(text.replace(/[\s\p{Cc}]+/gu, ' ').trim());
   return line.length > shownMax ? `${line.slice(0, shownMax)}…` : line;
 }

@@ -22,7 +22,7 @@ import {
  * Each answer is checked: one that does not fit its question is an error.
  */
 
-export interface Block {
+export interface ChainBlock {
   height: bigint;
   hash: string;
   /** The time of the block. */
@@ -44,7 +44,10 @@ export async function readDecimals(call: Rpc, token: string): Promise<bigint> {
 }
 
 /** The block at a height, or the finalized one; null if the endpoint does not have it. */
-export async function readBlock(call: Rpc, which: bigint | 'finalized'): Promise<Block | null> {
+export async function readBlock(
+  call: Rpc,
+  which: bigint | 'finalized',
+): Promise<ChainBlock | null> {
   const name = which === 'finalized' ? which : hexOf(which);
   const block = await call('eth_getBlockByNumber', [name, false]);
   if (block === null) return null;
@@ -56,7 +59,7 @@ export async function readBlock(call: Rpc, which: bigint | 'finalized'): Promise
 }
 
 /** Throws `BadAnswer` if a block has an earlier time than one before it. */
-export function demandOrder(...blocks: readonly Block[]): void {
+export function demandOrder(...blocks: readonly ChainBlock[]): void {
   const [earlier, ...later] = blocks;
   if (!earlier) return;
   for (const block of later)
@@ -71,7 +74,7 @@ export function demandOrder(...blocks: readonly Block[]): void {
  * Like `readBlock`, but throws `BadAnswer` if the endpoint lags behind: it would answer as if the
  * missing blocks were empty.
  */
-export async function demandBlock(call: Rpc, height: bigint): Promise<Block> {
+export async function demandBlock(call: Rpc, height: bigint): Promise<ChainBlock> {
   const block = await readBlock(call, height);
   if (!block) throw new BadAnswer(`the endpoint does not have block ${height} yet`);
   return block;
@@ -82,7 +85,7 @@ export async function readFinal(
   call: Rpc,
   { finality }: Pick<Chain, 'finality'>,
   head: bigint,
-): Promise<Block | null> {
+): Promise<ChainBlock | null> {
   if (finality === 'finalized') return readBlock(call, 'finalized');
   const height = head - BigInt(finality.confirmations);
   return height < 0n ? null : demandBlock(call, height);
@@ -105,8 +108,8 @@ export interface Question extends BlockRange {
  * From this block on, an endpoint gives no logs, or those that it gives are not to be believed
  * although some of them are of blocks that are not final yet. Blocks before it may be read.
  */
-export class Unread extends Error {
-  override readonly name = 'Unread';
+export class LogsUnreadable extends Error {
+  override readonly name = 'LogsUnreadable';
   readonly height: bigint;
 
   constructor(height: bigint, cause: unknown) {
@@ -124,7 +127,7 @@ export type LeaveOut = (why: string) => void;
 /** If an endpoint cannot give more than this, it cannot be read at all. */
 const leftOutMax = 20;
 
-/** All transfers that the question asks for. Throws `RpcError`, `BadAnswer` or `Unread`. */
+/** All transfers that the question asks for. Throws `RpcError`, `BadAnswer` or `LogsUnreadable`. */
 export async function readTransfers(
   call: Rpc,
   question: Question,
@@ -160,7 +163,7 @@ export async function readTransfers(
       try {
         note(log, range, counts);
       } catch (error) {
-        if (range.to > final) throw new Unread(range.from, error);
+        if (range.to > final) throw new LogsUnreadable(range.from, error);
         leave(`a log in the blocks ${range.from} to ${range.to}`, error);
       }
     return logs.length;
@@ -174,7 +177,7 @@ export async function readTransfers(
   const passOver = async (height: bigint, error: unknown) => {
     // An endpoint may know newest blocks, and have no logs of them yet.
     const isAbove = height > final || (height > question.from && !(await isAnswered(final)));
-    if (isAbove) throw new Unread(height, error);
+    if (isAbove) throw new LogsUnreadable(height, error);
     const isReply = error instanceof RpcError && error.code !== null;
     if (question.leaveOut === null || !isReply || height === 0n) throw error;
     if (!(await isAnswered(height - 1n)) || (await isAnswered(height))) throw error;
@@ -227,7 +230,7 @@ async function askInPieces(
         await askInPieces(rest, count, how, refusal ? 0 : begun);
         break;
       }
-      limits.answered();
+      limits.noteAnswer();
       begun += asked.addresses;
     }
     low = high + 1n;

@@ -1,7 +1,7 @@
 import type { Chain } from '../core/deposit/chain.ts';
-import { receivedTransfer, type ReceivedTransfer, type WantedTransfer } from './receipts.ts';
+import { readReceived, type ReceivedTransfer, type WantedTransfer } from './receipts.ts';
 import { RpcError, type Rpc } from './rpc.ts';
-import { readFinal, readHead, type Block } from './scan.ts';
+import { readFinal, readHead, type ChainBlock } from './scan.ts';
 
 /** After this many failures in a row an endpoint is not asked again. */
 const failuresMax = 3;
@@ -15,12 +15,12 @@ export class Witness {
   readonly #rpc: Rpc;
   /** Calls the endpoint. For each method, a call like the last one gets the same answer again. */
   readonly #call: Rpc;
-  #final: Promise<Block | null> | undefined;
+  #final: Promise<ChainBlock | null> | undefined;
   #failures = new Set<RpcError>();
   #hasGivenUp = false;
 
-  /** `final`: the endpoint's newest final block, if it is already known. */
-  constructor(chain: Chain, rpc: Rpc, final?: Block | null) {
+  /** `readFinal`: the endpoint's newest final block, if it is already known. */
+  constructor(chain: Chain, rpc: Rpc, final?: ChainBlock | null) {
     this.#chain = chain;
     this.#rpc = rpc;
     this.#call = rememberLast(rpc);
@@ -28,7 +28,7 @@ export class Witness {
   }
 
   /** Its newest final block; null while it has none. */
-  final(): Promise<Block | null> {
+  readFinal(): Promise<ChainBlock | null> {
     this.#final ??= readHead(this.#rpc).then((head) => readFinal(this.#rpc, this.#chain, head));
     return this.#final;
   }
@@ -37,14 +37,14 @@ export class Witness {
    * The transfer as its receipt has it; null if the endpoint does not confirm it, or does not call
    * its block final. Rejects with `BadAnswer`, or with `RpcError` if the endpoint fails.
    */
-  async received(transfer: WantedTransfer): Promise<ReceivedTransfer | null> {
+  async readReceived(transfer: WantedTransfer): Promise<ReceivedTransfer | null> {
     const [failure] = this.#failures;
     if (failure && this.#hasGivenUp) throw failure;
     try {
-      const final = await this.final();
+      const final = await this.readFinal();
       // guard: both-endpoints-call-it-final
       if (final === null || transfer.block_height > final.height) return null;
-      const received = await receivedTransfer(this.#call, transfer);
+      const received = await readReceived(this.#call, transfer);
       if (received && received.block_height > final.height) return null;
       this.#failures.clear();
       return received;
@@ -56,9 +56,9 @@ export class Witness {
     }
   }
 
-  /** Like `received`, but null if the endpoint does not answer, or not well. */
-  receivedOrNull(transfer: WantedTransfer): Promise<ReceivedTransfer | null> {
-    return this.received(transfer).catch(() => null);
+  /** Like `readReceived`, but null if the endpoint does not answer, or not well. */
+  readReceivedOrNull(transfer: WantedTransfer): Promise<ReceivedTransfer | null> {
+    return this.readReceived(transfer).catch(() => null);
   }
 }
 

@@ -99,19 +99,19 @@ export const doors: readonly Door[] = [
   },
 ];
 
-interface Opened {
+interface OpenedRpc {
   rpc: Rpc;
   close(): Promise<void>;
 }
 
 async function openPlay(
   file: Chain,
-  expose: (rpc: Rpc) => Promise<Opened>,
+  expose: (rpc: Rpc) => Promise<OpenedRpc>,
   speak: (rpc: Rpc) => Rpc = (rpc) => rpc,
 ): Promise<ChainWorld> {
   const { play, mine, head } = playWorld(100, file);
   const rpc = speak(play.rpc);
-  const opened: Opened[] = [];
+  const opened: OpenedRpc[] = [];
   return {
     async pay(first, ...more) {
       const tx_hash = play.pay(first!);
@@ -132,7 +132,7 @@ async function openPlay(
   };
 }
 
-async function overHttp(rpc: Rpc): Promise<Opened> {
+async function overHttp(rpc: Rpc): Promise<OpenedRpc> {
   const fetch = createFetch({ guard: false });
   const server = await serveRpc(rpc);
   return {

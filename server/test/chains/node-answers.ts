@@ -5,7 +5,7 @@ import { hexOf } from '../../src/chains/wire.ts';
  * repeat them, leave them out and lag, as their users have reported it.
  */
 
-export interface Asked {
+export interface NodeQuestion {
   method: string;
   params: readonly any[];
   /** The answer of a node without faults. */
@@ -30,7 +30,7 @@ export interface NodeAnswer {
   /** A public issue, or the project whose source says so. */
   from: string;
   /** Changes the answers, or puts a `Refusal` in their place. */
-  gives: (asked: Asked) => unknown;
+  gives: (asked: NodeQuestion) => unknown;
   /** Changes the whole reply. */
   replies?: (reply: Record<string, unknown>) => unknown;
   /** Reads until all is credited. Default: 1. */
@@ -44,26 +44,26 @@ export interface NodeAnswer {
 type Change = (log: any, i: number) => any;
 const ofLogs =
   (change: (logs: any[]) => unknown) =>
-  ({ method, answer }: Asked) =>
+  ({ method, answer }: NodeQuestion) =>
     method === 'eth_getLogs' ? change(answer) : answer;
 const ofReceipts =
   (change: (receipt: any) => unknown) =>
-  ({ method, answer }: Asked) =>
+  ({ method, answer }: NodeQuestion) =>
     method === 'eth_getTransactionReceipt' && answer !== null ? change(answer) : answer;
 const eachOf = (change: Change) => (logs: any[]) => logs.map(change);
-const everywhere = (change: Change) => (asked: Asked) =>
+const everywhere = (change: Change) => (asked: NodeQuestion) =>
   ofReceipts((receipt) => ({ ...receipt, logs: receipt.logs.map(change) }))({
     ...asked,
     answer: ofLogs(eachOf(change))(asked),
   });
 const numbered = (number: bigint) => (log: any) => ({ ...log, logIndex: hexOf(number) });
 const ofTag =
-  (change: (asked: Asked) => unknown) =>
-  (asked: Asked): unknown =>
+  (change: (asked: NodeQuestion) => unknown) =>
+  (asked: NodeQuestion): unknown =>
     asked.params[0] === 'finalized' ? change(asked) : asked.answer;
 const beyondHead =
   (lag: bigint, refusal: Refusal) =>
-  ({ method, params, answer, head }: Asked) =>
+  ({ method, params, answer, head }: NodeQuestion) =>
     method === 'eth_getLogs' && BigInt(params[0].toBlock) > head - lag ? refusal : answer;
 const cutAt = (most: number) => ofLogs((logs) => logs.slice(0, most));
 const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;

@@ -29,14 +29,14 @@ after(() => fetch.close());
 const { db } = withBooks();
 beforeEach(() => forgetChains(db));
 
-interface Asked {
+interface LogsQuestion {
   blocks: number;
   addresses: number;
 }
 
 /** The chain as this node serves it. `asked`: its questions for logs. */
 async function serveWay(rpc: Rpc, way: NodeWay) {
-  const asked: Asked[] = [];
+  const asked: LogsQuestion[] = [];
   const server = await serveHttp(async (req, res) => {
     const { id, method, params } = JSON.parse(await bodyOf(req));
     const result = await rpc(method, params).catch((error: RpcError) => error);
@@ -53,7 +53,7 @@ async function serveWay(rpc: Rpc, way: NodeWay) {
   return { rpc: openRpc(fetch, { url: server.url }), asked, close: () => server.close() };
 }
 
-function isRefused({ refuses }: NodeWay, size: Asked, logs: number, calls: number): boolean {
+function isRefused({ refuses }: NodeWay, size: LogsQuestion, logs: number, calls: number): boolean {
   if (refuses === 'all') return true;
   if ('calls' in refuses) return calls > 1 && calls <= 1 + refuses.calls;
   if ('logs' in refuses) return logs > refuses.logs;
@@ -79,7 +79,7 @@ function refuse(res: ServerResponse, way: NodeWay, id: number, result: unknown):
 
 /** About 1,200 blocks for at most 220 addresses, twice as often as needed, and what is tried first. */
 function boundOf({ refuses }: NodeWay): number {
-  const { blocks = 400, addresses = 220 } = refuses as Partial<Asked>;
+  const { blocks = 400, addresses = 220 } = refuses as Partial<LogsQuestion>;
   const pieces = Math.ceil(1_200 / blocks) * Math.ceil(220 / addresses);
   return 2 * pieces + 60;
 }

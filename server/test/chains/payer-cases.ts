@@ -135,7 +135,7 @@ export const payerCases: Record<string, DepositCase> = {
     async history(scene) {
       const { db, chain, world, units } = scene;
       const key = keyOf(chain.family);
-      const { next_index } = (await addresses.currentKey(db, chain.family))!;
+      const { next_index } = (await addresses.findCurrentKey(db, chain.family))!;
       await world.pay({ token: tokenOf(scene), to: key.addressAt(next_index), units });
       await readAll(scene);
       const late = await payer(db, key);
@@ -163,7 +163,7 @@ export const payerCases: Record<string, DepositCase> = {
       await changeStatus(scene.db, account, 'suspended');
       await scene.pay();
       await readAll(scene);
-      assert.equal((await needAccount(scene.db, account.id)).status, 'suspended');
+      assert.equal((await requireAccount(scene.db, account.id)).status, 'suspended');
     },
   },
 };

@@ -88,7 +88,7 @@ describe('a read', () => {
           },
         }),
       );
-      endpoint.limits.refused(refusal, { blocks: 4_000, addresses: 1 });
+      endpoint.limits.noteRefusal(refusal, { blocks: 4_000, addresses: 1 });
       const cursor = { height: 4_995n, hash: null, seen };
       const reading = await readChain(file, [endpoint], cursor, () => Promise.resolve([ours]));
       assert.equal(reading.scanned!.height, 5_000n);

@@ -5,7 +5,7 @@ import { showAddress, type DepositKey } from '../../src/core/deposit/address.ts'
 import type { Chain, Token } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
-import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { readChainsNowAndThen, type ChainJob } from '../../src/worker/jobs/chains.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { keyOf } from '../operations/deposits-kit.ts';
@@ -91,7 +91,7 @@ export interface Payer extends Customer {
 
 export async function payer(db: Database, key: DepositKey): Promise<Payer> {
   const who = await customer(db, 0n);
-  const { address } = await depositAddress(db, who.account_id, key);
+  const { address } = await issueAddress(db, who.account_id, key);
   return { ...who, address: address! };
 }
 
