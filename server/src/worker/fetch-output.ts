@@ -1,12 +1,14 @@
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
-import { followed } from '../lib/outbound/redirects.ts';
+import { followRedirects } from '../lib/outbound/redirects.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import type { StepDeps } from './step.ts';
 
 /** Fetches outputs from the addresses that an upstream gave. */
 
-/** How long an output is tried, and how long if its address says that there is none. */
+/**
+ * Time for tries to fetch an output. It is shorter if the address answers that nothing is there.
+ */
 const triedSeconds = 600;
 const goneSeconds = 120;
 /** The least time for a try, so that the last one may succeed. */
@@ -77,7 +79,7 @@ export async function fetchOutput(
   };
   // Parsing encodes what some upstreams leave bare, such as spaces. The guard judges the result.
   const address = URL.parse(url, upstream?.origin)?.href ?? url;
-  const reply = await followed(address, get).catch((error: unknown) => {
+  const reply = await followRedirects(address, get).catch((error: unknown) => {
     throw tried(error);
   });
   if (statuses.has(reply.status)) return readThrough(reply.body, tried);
@@ -86,7 +88,7 @@ export async function fetchOutput(
   throw new OutputNotFetched(message, begunMs, { isGone: goneStatuses.has(reply.status) });
 }
 
-/** Null for an error that another try cannot mend, or that is none of the address. */
+/** Null for an error that another try cannot mend, or that the address did not cause. */
 function notFetched(error: unknown, begunMs: number, signal: AbortSignal): OutputNotFetched | null {
   if (!(error instanceof FetchError)) return null;
   if (error.kind === 'blocked' || error.kind === 'too_large') return null;

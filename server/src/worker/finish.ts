@@ -20,13 +20,13 @@ import {
   storableJson,
   storableText,
 } from '../lib/json.ts';
-import { headAnd, once } from '../lib/streams.ts';
+import { readHead, once } from '../lib/streams.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { inspect, type Inspected } from '../storage/inspect.ts';
+import { inspect, type InspectedFile } from '../storage/inspect.ts';
 import { describe, sniff, sniffBytes } from '../core/media/sniff.ts';
-import { Damaged } from '../storage/picture.ts';
+import { FileDamaged } from '../storage/picture.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
-import type { Result } from '../upstreams/upstream.ts';
+import type { JobResult } from '../upstreams/upstream.ts';
 import { fetchOutput, OutputNotFetched } from './fetch-output.ts';
 import { fieldsDepthMax } from './finished.ts';
 import {
@@ -110,8 +110,8 @@ async function storeAll(
   }
 }
 
-interface Kept {
-  outputs: Unnamed[];
+interface KeptOutputs {
+  outputs: UnnamedOutput[];
   /** The errors of those that could not be kept. */
   lost: unknown[];
 }
@@ -122,8 +122,8 @@ async function keepEach(
   { media }: FinishedJob,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<Kept> {
-  const outputs: Unnamed[] = [];
+): Promise<KeptOutputs> {
+  const outputs: UnnamedOutput[] = [];
   const lost: unknown[] = [];
   let later: OutputNotFetched | null = null;
   for (const each of media) {
@@ -163,7 +163,6 @@ async function spooled(
   }
 }
 
-/** Storage prefix of a request's outputs. */
 export function outputPrefix(requestId: string): string {
   return `outputs/${requestId}`;
 }
@@ -218,7 +217,7 @@ function withoutAddresses(value: unknown): unknown {
 function complete(
   row: ClaimedRequest,
   result: FinishedJob,
-  { outputs, lost }: Kept,
+  { outputs, lost }: KeptOutputs,
   deps: StepDeps,
 ): EndTransition {
   const model = deps.catalog().models.get(row.model_id);
@@ -258,12 +257,12 @@ function leftOut({ fields }: FinishedJob, lost: unknown[]): unknown[] {
 }
 
 /** A count that is not a usable number is treated as missing. */
-export function countOf({ quantity = NaN }: Pick<Result, 'quantity'>): number | null {
+export function countOf({ quantity = NaN }: Pick<JobResult, 'quantity'>): number | null {
   return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
 }
 
 /** Cost of a job whose outputs are not examined: the requested quantity counts as delivered. */
-export function costOfRun(row: ClaimedRequest, result: Result, deps: StepDeps): bigint | null {
+export function costOfRun(row: ClaimedRequest, result: JobResult, deps: StepDeps): bigint | null {
   const billed = chargedQuantity(quoteFromJson(row.quote), countOf(result));
   const model = deps.catalog().models.get(row.model_id);
   return costOf(result) ?? statedCost(row, model, billed);
@@ -287,12 +286,12 @@ export function statedCost(
 
 export function costOf({
   cost_usd_micro: cost = -1n,
-}: Pick<Result, 'cost_usd_micro'>): bigint | null {
+}: Pick<JobResult, 'cost_usd_micro'>): bigint | null {
   return cost >= 0n && cost <= costMaxUsdMicro ? cost : null;
 }
 
 /** An output that has the field of its upstream's claim, if there is one. */
-type Unnamed = Omit<Output, 'field'> & { field: string | null };
+type UnnamedOutput = Omit<Output, 'field'> & { field: string | null };
 
 async function keep(
   row: ClaimedRequest,
@@ -300,9 +299,9 @@ async function keep(
   media: Medium,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<Unnamed> {
+): Promise<UnnamedOutput> {
   const maxBytes = deps.settings.FAREBOX_OUTPUT_MAX_BYTES;
-  const { head, stream } = await headAnd(await bytesOf(row, media, deps, signal), sniffBytes);
+  const { head, stream } = await readHead(await bytesOf(row, media, deps, signal), sniffBytes);
   const refusal = await refusalOf(head);
   if (refusal !== null) {
     // Closes the source; otherwise its connection would stay open.
@@ -333,8 +332,8 @@ async function keep(
 }
 
 /** Copied here from another store only in its share, or copies of all that wait fill the disk. */
-async function inspectStored(key: string, { storage }: StepDeps): Promise<Inspected> {
-  const local = await storage.asPath(key);
+async function inspectStored(key: string, { storage }: StepDeps): Promise<InspectedFile> {
+  const local = await storage.openAsPath(key);
   if (local === null) throw new Error(`output ${key} vanished`);
   try {
     return await inspect(local.path);
@@ -379,7 +378,7 @@ function asUnusable(error: unknown): UnusableOutput | null {
   const isTooLarge =
     error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
   if (isTooLarge) return tooLarge();
-  if (error instanceof Damaged) {
+  if (error instanceof FileDamaged) {
     const message = 'The model returned a damaged file.';
     return new UnusableOutput('output_unusable', message, 'damaged');
   }

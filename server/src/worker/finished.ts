@@ -1,5 +1,5 @@
 import { isWithinDepth } from '../lib/json.ts';
-import type { Handle, OutputMedia, Result } from '../upstreams/upstream.ts';
+import type { Handle, OutputMedia, JobResult } from '../upstreams/upstream.ts';
 
 /**
  * Results that came in the answer to a start. Their addresses are kept as the job's handle, so that
@@ -27,7 +27,7 @@ interface KeptHandle {
  * The handle of a result to fetch later. Null if there is nothing to download, if the bytes came
  * with the answer, or if the result is too large or nested too deeply to be a handle.
  */
-export function finishedHandle({ media, fields, quantity, ...told }: Result): Handle | null {
+export function finishedHandle({ media, fields, quantity, ...told }: JobResult): Handle | null {
   if (!isWithinDepth(fields, fieldsDepthMax)) return null;
   if (media.length === 0 || media.some(({ source }) => 'bytes' in source)) return null;
   const cost = told.cost_usd_micro?.toString();
@@ -40,7 +40,10 @@ export function finishedHandle({ media, fields, quantity, ...told }: Result): Ha
  * The handle of a result in the spool. It includes the cost, because the machine with the spool may
  * never return.
  */
-export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, 'media'>): Handle {
+export function spooledHandle({
+  quantity,
+  cost_usd_micro: cost,
+}: Omit<JobResult, 'media'>): Handle {
   const told = {
     ...(quantity !== undefined && { quantity }),
     ...(cost !== undefined && { cost: String(cost) }),
@@ -58,7 +61,7 @@ export function isHeldElsewhere(handle: Handle): boolean {
 }
 
 /** The result in a handle that this file made; null for an upstream's own handle. */
-export function resultIn(handle: Handle): Result | null {
+export function resultIn(handle: Handle): JobResult | null {
   const finished = keptIn(handle);
   if (finished === undefined) return null;
   const { cost, spooled: _spooled, ...result } = finished;

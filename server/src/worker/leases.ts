@@ -5,7 +5,7 @@ import { countdown, type Countdown } from '../lib/bounded.ts';
  * The claims that a worker is handling. Each is renewed until its step has ended or was aborted.
  */
 export class Leases {
-  readonly #held = new Set<Held>();
+  readonly #held = new Set<HeldLease>();
   readonly #renew: (claims: Claim[]) => Promise<{ id: string }[]>;
   readonly #leaseMs: number;
   readonly #timer: NodeJS.Timeout;
@@ -34,7 +34,7 @@ export class Leases {
     { id, attempt }: Claim,
     limitMs: number,
   ): { signal: AbortSignal; aside: Countdown['aside']; release(): void } {
-    const held = new Held({ id, attempt }, limitMs, this.#safeMs());
+    const held = new HeldLease({ id, attempt }, limitMs, this.#safeMs());
     if (this.#stopped !== undefined) held.end(this.#stopped);
     this.#held.add(held);
     const release = () => {
@@ -84,7 +84,7 @@ export class Leases {
   }
 }
 
-class Held {
+class HeldLease {
   readonly claim: Claim;
   readonly #own = new AbortController();
   readonly limit: Countdown;

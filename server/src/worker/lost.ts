@@ -4,7 +4,13 @@ import { goesOn, routesAfter } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
 import { fail } from './finish.ts';
-import { callbackOf, isLeft, routePauseMaxSeconds, routePauses, type Chosen } from './routes.ts';
+import {
+  callbackOf,
+  isLeft,
+  routePauseMaxSeconds,
+  routePauses,
+  type ChosenRoute,
+} from './routes.ts';
 import { tried, type StepDeps } from './step.ts';
 
 /** Seconds until the next try to find a start whose answer was lost. */
@@ -17,7 +23,7 @@ export const recoverSeconds = 5;
 export async function lost(
   row: ClaimedRequest,
   answer: LostAnswer,
-  chosen: Chosen,
+  chosen: ChosenRoute,
   deps: StepDeps,
 ): Promise<Transition> {
   const { model, route } = chosen;
@@ -36,7 +42,7 @@ export async function lost(
 /** The next route for the job; null if every other route was already tried or is not set up. */
 export async function routeAfterLost(
   row: ClaimedRequest,
-  { model, route }: Chosen,
+  { model, route }: ChosenRoute,
   deps: StepDeps,
 ) {
   const pauseOf = await routePauses(model, deps);

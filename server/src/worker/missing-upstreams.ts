@@ -1,4 +1,4 @@
-import { runningBeyond } from '../db/requests/open-requests.ts';
+import { countRunningBeyond } from '../db/requests/open-requests.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import { namesOf } from '../upstreams/keys.ts';
 import type { StepDeps } from './step.ts';
@@ -15,7 +15,7 @@ export function warnOfMissingUpstreams({
   const throttle = new LogThrottle();
   return async (upstream) => {
     if (throttle.due(upstream) === null) return;
-    const found = await runningBeyond(db, namesOf(upstreams));
+    const found = await countRunningBeyond(db, namesOf(upstreams));
     const { jobs = 1 } = found.find((each) => each.upstream === upstream) ?? {};
     log.warn({ upstream, jobs }, 'jobs run at an upstream that is not set up here');
   };

@@ -1,7 +1,7 @@
 import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
-import { bounded } from '../lib/bounded.ts';
+import { runBounded } from '../lib/bounded.ts';
 import { costOf, costOfRun, fail, finish, unfetched } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
@@ -37,7 +37,7 @@ export async function poll(
   const held = deps.circuit.pollWaitSeconds(upstream);
   // Spreads the polls, so that they do not all come when the pause ends.
   if (held > 0) return wait(row, held + Math.random() * pollSeconds);
-  const state = await bounded(signal, deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS * 1000, (own) =>
+  const state = await runBounded(signal, deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS * 1000, (own) =>
     upstream.poll(handle, own),
   );
   if (state.state === 'stopped' && row.stop !== null) return endStopped(row, state, deps);
@@ -102,7 +102,7 @@ async function lastPoll(
   const finished = resultIn(handle);
   if (finished) return { state: 'done', result: finished };
   if (!upstream || deps.circuit.pollWaitSeconds(upstream) > 0) return null;
-  return bounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
+  return runBounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 
 /** The operator's cost of a job that was given up; null: unknown. */

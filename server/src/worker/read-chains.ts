@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { LiveChain } from '../chains/chains.ts';
 import type { ChainEndpoint } from '../chains/noted.ts';
 import {
-  confirmedOf,
+  readConfirmed,
   demandSetting,
   readChain,
   ReplacedBlock,
@@ -156,7 +156,7 @@ async function ask(claim: chains.ChainClaim, live: LiveChain, deps: ChainDeps): 
   const { chain, key } = live;
   await demandName(claim, chain, deps.db);
   const endpoints = await checkedEndpoints(live, deps);
-  const load = () => addresses.watched(deps.db, key);
+  const load = () => addresses.listWatched(deps.db, key);
   const readOnce = (blocks: BlockRange) => readAgain(chain, endpoints, blocks, load);
   const cursor = cursorOf(claim, deps);
   const reading = await readChain(chain, endpoints, cursor, load, leaveOutOf(claim, deps));
@@ -335,8 +335,8 @@ async function newlyConfirmed(
 ): Promise<FinalTransfer[]> {
   // Only tokens of the chain file, because the decimals of others are unknown.
   const tokens = chain.tokens.map(({ address }) => address);
-  const held = await chainDeposits.unconfirmed(db, chain.name, tokens, unconfirmedMax);
-  return confirmedOf(chain, endpoints, held);
+  const held = await chainDeposits.listUnconfirmed(db, chain.name, tokens, unconfirmedMax);
+  return readConfirmed(chain, endpoints, held);
 }
 
 async function wakeSeconds(

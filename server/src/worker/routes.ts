@@ -1,7 +1,7 @@
 import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { callbackUrl } from '../core/request/views.ts';
 import { pausedName } from '../core/catalog/upstream-key.ts';
-import { pausesOf } from '../db/requests/queue.ts';
+import { readPauses } from '../db/requests/queue.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
@@ -12,7 +12,7 @@ import type { StepDeps } from './step.ts';
 /** A pause may be ended early, so a route is checked again after this time at the latest. */
 export const routePauseMaxSeconds = 120;
 
-export interface Chosen {
+export interface ChosenRoute {
   model: Model;
   route: ModelUpstream;
 }
@@ -32,7 +32,7 @@ export async function routePauses(
   model: Model,
   deps: StepDeps,
 ): Promise<(route: ModelUpstream) => number> {
-  const pauseOf = await pausesOf(deps.db, model.upstreams);
+  const pauseOf = await readPauses(deps.db, model.upstreams);
   return (route) => (deps.upstreams.has(route.upstream) ? pauseOf(route) : Infinity);
 }
 

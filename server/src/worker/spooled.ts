@@ -3,7 +3,7 @@ import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Spool } from '../storage/spool.ts';
 import { StorageAway, StorageFull } from '../storage/storage.ts';
 import type { Bytes } from '../lib/streams.ts';
-import type { OutputMedia, Result } from '../upstreams/upstream.ts';
+import type { OutputMedia, JobResult } from '../upstreams/upstream.ts';
 import { spooledHandle } from './finished.ts';
 
 /** Results that were fetched while the storage was away. They wait on the local disk. */
@@ -22,7 +22,7 @@ export type Medium = Omit<OutputMedia, 'source'> & {
   source: OutputMedia['source'] | { spooled: () => Promise<Bytes> };
 };
 
-export type FinishedJob = Omit<Result, 'media'> & { media: Medium[] };
+export type FinishedJob = Omit<JobResult, 'media'> & { media: Medium[] };
 
 interface KeptMarker {
   upstream: string;

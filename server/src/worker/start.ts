@@ -9,7 +9,7 @@ import { routeAfter, routesAfter, routeTo } from '../core/request/routing.ts';
 import { isOfKey } from '../core/catalog/upstream-key.ts';
 import { takeSlot } from '../db/requests/queue.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
-import { bounded } from '../lib/bounded.ts';
+import { runBounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { gatherFiles } from '../operations/requests/stored-inputs.ts';
 import { besides, holdingInputs } from '../upstreams/held-inputs.ts';
@@ -32,7 +32,7 @@ import {
   routePauseMaxSeconds,
   routePauses,
   startedAt,
-  type Chosen,
+  type ChosenRoute,
 } from './routes.ts';
 import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
 
@@ -192,10 +192,10 @@ function isRepeat({ started_in, outcome, left }: ClaimedRequest): boolean {
 /** Null if the input refers to a file that is no longer stored. */
 async function prepare(
   row: ClaimedRequest,
-  { model, route }: Chosen,
+  { model, route }: ChosenRoute,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<Unshared | null> {
+): Promise<UnsharedJob | null> {
   const { db, storage, settings } = deps;
   const { links, secrets } = settings;
   const stores = { db, storage, links, secrets };
@@ -232,12 +232,12 @@ function hashOf(job: Pick<StartJob, 'model' | 'input'>): Buffer {
 }
 
 /** A job before it has the shares of its account. */
-type Unshared = Omit<StartJob, keyof InputShares>;
+type UnsharedJob = Omit<StartJob, keyof InputShares>;
 
 /** Makes the files fit and calls the adapter. */
 function call(
   upstream: Upstream,
-  job: Unshared,
+  job: UnsharedJob,
   row: ClaimedRequest,
   route: ModelUpstream,
   deps: StepDeps,
@@ -245,7 +245,7 @@ function call(
   // Files have a time limit of their own, or a slow one would leave the upstream too little.
   const ms = 1000 * deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS;
   return holdingInputs(deps, row, async (shares) => {
-    const fit = await bounded(job.signal, ms, (signal) =>
+    const fit = await runBounded(job.signal, ms, (signal) =>
       fitInputs({ ...job, ...shares, signal }),
     ).catch(outcomeUnprepared);
     if ('outcome' in fit) return fit;
@@ -265,7 +265,7 @@ async function callAdapter(
   // guard: slow-image-let-go
   const limit = isSynchronous ? Math.min(seconds, first_byte_seconds) : seconds;
   let leftMs = () => Infinity;
-  const outcome = await bounded(job.signal, 1000 * limit, (signal, time) => {
+  const outcome = await runBounded(job.signal, 1000 * limit, (signal, time) => {
     ({ leftMs } = time);
     return upstream.start({ ...job, ...besides(job, time), signal });
   }).catch((error): StartOutcome => ({ outcome: 'unknown', message: String(error) }));
@@ -274,7 +274,7 @@ async function callAdapter(
 }
 
 /** `key`: which of several keys was used; `began`: when the call was made. */
-type StartCall = Chosen & { key: string | null; began: number };
+type StartCall = ChosenRoute & { key: string | null; began: number };
 
 async function answer(
   row: ClaimedRequest,
@@ -291,7 +291,7 @@ async function answer(
   }
   if (outcome.outcome !== 'rejected' || !outcome.unasked) {
     const { route, key, began } = chosen;
-    await deps.circuit.succeeded({ ...route, key }, row.account_id, began);
+    await deps.circuit.noteSuccess({ ...route, key }, row.account_id, began);
   }
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') {
@@ -369,5 +369,5 @@ async function noteFailure(
   const facts = { request_id, model_id, upstream, model, ...(key !== null && { key }) };
   log.debug({ ...facts, outcome, why, cause }, 'start failed');
   if (outcome === 'not_accepted' && failed.unasked) return;
-  await circuit.failed({ upstream, model, key }, { ...failed, account_id, model_id, cause });
+  await circuit.noteFailure({ upstream, model, key }, { ...failed, account_id, model_id, cause });
 }

@@ -77,14 +77,14 @@ export type StepRun = (
   signal: AbortSignal,
 ) => Promise<Transition | null>;
 
-export type Wait = Extract<Transition, { to: 'wait' }>;
+export type WaitTransition = Extract<Transition, { to: 'wait' }>;
 
 /** The request is due again after `wake_seconds`; apart from that, only `facts` change. */
 export function wait(
   { id, attempt, started_in }: ClaimedRequest,
   wake_seconds: number,
-  facts: Partial<Omit<Wait, 'id' | 'attempt' | 'to' | 'wake_seconds'>> = {},
-): Wait {
+  facts: Partial<Omit<WaitTransition, 'id' | 'attempt' | 'to' | 'wake_seconds'>> = {},
+): WaitTransition {
   const unchanged = { started_in, outcome: null, message: null, progress: null };
   return { id, attempt, to: 'wait', wake_seconds, ...unchanged, ...facts };
 }
@@ -94,7 +94,7 @@ export function tried(
   row: ClaimedRequest,
   { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
   wake_seconds: number,
-): Wait {
+): WaitTransition {
   return wait(row, wake_seconds, { started_in: row.attempt, outcome, message });
 }
 

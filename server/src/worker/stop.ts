@@ -2,10 +2,10 @@ import { charge, chargedQuantity } from '../core/price/price.ts';
 import { quoteFromJson } from '../core/price/quote-json.ts';
 import type { EndTransition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
-import { bounded } from '../lib/bounded.ts';
+import { runBounded } from '../lib/bounded.ts';
 import type { Handle, StoppedJob, Upstream } from '../upstreams/upstream.ts';
 import { costOf, countOf, endOf, statedCost } from './finish.ts';
-import type { StepDeps, Wait } from './step.ts';
+import type { StepDeps, WaitTransition } from './step.ts';
 
 /** Running jobs whose callers cancelled them: the upstream is asked, and the end is charged. */
 
@@ -17,22 +17,22 @@ import type { StepDeps, Wait } from './step.ts';
 export async function askToStop(
   row: ClaimedRequest,
   { upstream, handle }: { upstream: Upstream; handle: Handle },
-  again: Wait,
+  again: WaitTransition,
   deps: StepDeps,
   signal: AbortSignal,
-): Promise<Wait> {
+): Promise<WaitTransition> {
   if (row.stop === 'taken' || !upstream.cancel) return again;
   // guard: stop-committed-first
   if (row.stop === null) return { ...again, wake_seconds: 0, stop: 'asked' };
   const { FAREBOX_STEP_TIMEOUT_SECONDS: seconds, FAREBOX_POLL_SECONDS: soon } = deps.settings;
-  await bounded(signal, seconds * 1000, (own) => upstream.cancel!(handle, own));
+  await runBounded(signal, seconds * 1000, (own) => upstream.cancel!(handle, own));
   return { ...again, wake_seconds: Math.min(again.wake_seconds, soon), stop: 'taken' };
 }
 
-type Told = Pick<StoppedJob, 'quantity' | 'cost_usd_micro'>;
+type StoppedUsage = Pick<StoppedJob, 'quantity' | 'cost_usd_micro'>;
 
 /** Ends a request whose job was stopped on request. `told`: what the upstream bills for it. */
-export function endStopped(row: ClaimedRequest, told: Told, deps: StepDeps): EndTransition {
+export function endStopped(row: ClaimedRequest, told: StoppedUsage, deps: StepDeps): EndTransition {
   const units = countOf(told);
   const billed = units === null ? null : chargedQuantity(quoteFromJson(row.quote), units);
   const model = deps.catalog().models.get(row.model_id);
@@ -42,7 +42,7 @@ export function endStopped(row: ClaimedRequest, told: Told, deps: StepDeps): End
 }
 
 /** The charge by the rule that held when the caller cancelled; at most the reservation. */
-function stopCharge(row: ClaimedRequest, told: Told): bigint {
+function stopCharge(row: ClaimedRequest, told: StoppedUsage): bigint {
   const { on_cancel, quoted_usd_micro: reserved } = row;
   if (on_cancel === 'free') return 0n;
   if (on_cancel === 'full') return reserved;

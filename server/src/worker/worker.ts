@@ -7,7 +7,7 @@ import * as queue from '../db/requests/queue.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
-import { throttled } from '../lib/log-throttle.ts';
+import { throttleLog } from '../lib/log-throttle.ts';
 import { isAway } from '../lib/sql/sql.ts';
 import { PollRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
@@ -157,7 +157,7 @@ class ClaimingWorker implements Worker {
 
   async #loop(): Promise<void> {
     const { db, hints, log } = this.#deps;
-    const tellFailed = throttled((told) => log.error(told, 'worker round failed'));
+    const tellFailed = throttleLog((told) => log.error(told, 'worker round failed'));
     const offWork = hints.on('work', () => this.#sleep.wake(false));
     const sweeper = setInterval(
       () => void this.sweep().catch((err) => log.warn({ err }, 'sweep failed')),
@@ -169,7 +169,10 @@ class ClaimingWorker implements Worker {
           const count = await this.#round();
           if (count > 0) await this.#sleep.wait(paceMs, false);
           else
-            await this.#sleep.wait(Math.min(idleMs, (await queue.nextDueMs(db)) ?? idleMs), true);
+            await this.#sleep.wait(
+              Math.min(idleMs, (await queue.readNextDueMs(db)) ?? idleMs),
+              true,
+            );
         } catch (error) {
           // A lost connection is logged once, by the connection itself.
           if (!isAway(error)) tellFailed(error);
@@ -228,10 +231,10 @@ class ClaimingWorker implements Worker {
     if (now < this.#rerouteAt) return;
     this.#rerouteAt = now + rerouteMs;
     const { db, upstreams, catalog } = this.#deps;
-    const paused = await queue.pausedQueues(db);
+    const paused = await queue.listPausedQueues(db);
     if (paused.length === 0) return;
     const rows = [...catalog().models.values()];
-    const pauseOf = await queue.pausesOf(
+    const pauseOf = await queue.readPauses(
       db,
       rows.flatMap((row) => row.upstreams),
     );
@@ -259,7 +262,7 @@ class ClaimingWorker implements Worker {
     const [due, waiting, held] = await Promise.all([
       queue.claimDue(db, Math.min(free, claimMax), settings.FAREBOX_LEASE_SECONDS),
       // While the storage is away no job is started, because its result could not be stored.
-      storage.isAway() ? [] : queue.waitingUpstreams(db),
+      storage.isAway() ? [] : queue.listWaitingUpstreams(db),
       this.#claimHeld(Math.min(free, claimMax)),
     ]);
     const claims = [...due, ...held];
@@ -272,7 +275,7 @@ class ClaimingWorker implements Worker {
       if (!known && oldest_seconds < orphanSeconds) continue;
       const concurrency = known?.concurrency ?? 1;
       const from = { upstream, paused_models, stopped_models, concurrency };
-      const room = Math.min(left, claimMax, this.#calls.left(upstream));
+      const room = Math.min(left, claimMax, this.#calls.leftFor(upstream));
       if (room <= 0) continue;
       const queued = await queue.claimQueued(db, from, room, settings.FAREBOX_LEASE_SECONDS);
       claims.push(...queued);

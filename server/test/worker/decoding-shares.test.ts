@@ -34,8 +34,8 @@ const slow = {
   // Two values make its PNG small, but not quick.
   'large TIFF': () => noise(1200).threshold(128, { grayscale: false }).tiff({ compression: 'lzw' }),
 };
-type Slow = keyof typeof slow;
-const typeOf: Record<Slow, string> = {
+type SlowPicture = keyof typeof slow;
+const typeOf: Record<SlowPicture, string> = {
   'interlaced PNG': 'image/png',
   'progressive JPEG': 'image/jpeg',
   'large AVIF': 'image/avif',
@@ -205,7 +205,7 @@ const atAddress = async (_: TestAccount, picture: Picture) => {
   return address;
 };
 
-const ways: [name: string, way: Way, kinds: Slow[]][] = [
+const ways: [name: string, way: Way, kinds: SlowPicture[]][] = [
   [
     'outputs of jobs',
     asOutputs,

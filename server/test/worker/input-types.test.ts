@@ -11,7 +11,7 @@ import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { withService } from '../kit/with-service.ts';
-import { serve, type Answer, type Call, type Served } from '../upstreams/fakes/kit.ts';
+import { serve, type Answer, type Call, type ServedFake } from '../upstreams/fakes/kit.ts';
 import { plain } from '../upstreams/http-job-kit.ts';
 import { card, moneyOf, rounds } from './floor.ts';
 
@@ -42,7 +42,7 @@ ${row('jobs', 'avatar', 'talking-avatar', 'video', 'png, webm')}
 ${row('open', 'edit', 'edit', 'image', 'png, jpeg, webp')}
 `;
 
-let server: Served;
+let server: ServedFake;
 const fetch = createFetch({ guard: false });
 /** The files that the upstream got, as `type size`. */
 let got: string[];

@@ -7,7 +7,7 @@ import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import type { UpstreamTools } from '../../src/upstreams/upstream.ts';
 import { withService } from '../kit/with-service.ts';
-import { serve, type Answer, type Call, type Served } from '../upstreams/fakes/kit.ts';
+import { serve, type Answer, type Call, type ServedFake } from '../upstreams/fakes/kit.ts';
 import { plain } from '../upstreams/http-job-kit.ts';
 import { card, moneyOf, rounds, submitted } from './floor.ts';
 
@@ -50,7 +50,7 @@ ${row('open', 'picture', 'image', 'text-to-image', 'image', '0.01')}
 `;
 
 const fetch = createFetch({ guard: false });
-let server: Served;
+let server: ServedFake;
 /** The body of the upstream's next answers. `URL` stands for its address. */
 let body: unknown;
 
@@ -90,7 +90,7 @@ const { service, account } = withService(async (use) => {
 });
 after(() => fetch.close());
 
-interface Ended {
+interface EndedRequest {
   /** The outputs as the response shows them: `field: type size seconds`. */
   outputs: string[];
   error: { code: string; message: string; details?: unknown } | null;
@@ -98,7 +98,7 @@ interface Ended {
   response: any;
 }
 
-async function ended(model: string, input: object, reply: unknown): Promise<Ended> {
+async function ended(model: string, input: object, reply: unknown): Promise<EndedRequest> {
   body = reply;
   const id = await submitted(account, { prompt: 'x', ...input }, model);
   await rounds(service, 3);
@@ -124,16 +124,16 @@ const done = (out: unknown) => ({ status: 'done', out });
 const png = 'images: image/png 96x64';
 const gif = 'images: image/gif 96x64';
 
-type Asked = [model: string, input: object];
-type Case = [what: string, asked: Asked, reply: unknown, charged: number, ...outputs: string[]];
+type CaseCall = [model: string, input: object];
+type Case = [what: string, asked: CaseCall, reply: unknown, charged: number, ...outputs: string[]];
 
-const images = (model: string, num_images?: number): Asked => [model, { num_images }];
+const images = (model: string, num_images?: number): CaseCall => [model, { num_images }];
 const open = (count?: number) => images('open/picture', count);
 const picture = (count?: number) => images('jobs/picture', count);
-const film = (duration: number): Asked => ['jobs/film', { duration }];
-const larger = (duration: number): Asked => ['jobs/larger', { duration }];
-const sound = (duration: number): Asked => ['jobs/sound', { duration }];
-const pixels: Asked = ['jobs/pixels', { image_size: '1024x1024' }];
+const film = (duration: number): CaseCall => ['jobs/film', { duration }];
+const larger = (duration: number): CaseCall => ['jobs/larger', { duration }];
+const sound = (duration: number): CaseCall => ['jobs/sound', { duration }];
+const pixels: CaseCall = ['jobs/pixels', { image_size: '1024x1024' }];
 
 /** `data` of OpenAI's images; an upstream with `b64_json` or `url`, or both. */
 const data = (...places: unknown[]) => ({ data: places });

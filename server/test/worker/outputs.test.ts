@@ -7,7 +7,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { Mp3OutputFormat, Mp4OutputFormat } from 'mediabunny';
 import type { App } from '../../src/app.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import type { OutputMedia, Result } from '../../src/upstreams/upstream.ts';
+import type { OutputMedia, JobResult } from '../../src/upstreams/upstream.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import { before, withService } from '../kit/with-service.ts';
 import { film, image, picture, pngOf, seconds, sound } from '../storage/media-fixtures.ts';
@@ -54,7 +54,7 @@ const link = (field: string, path: string): OutputMedia => ({
   field,
   source: { url: `http://${host}${path}` },
 });
-const result = (media: OutputMedia[], more: Partial<Result> = {}): Result => ({
+const result = (media: OutputMedia[], more: Partial<JobResult> = {}): JobResult => ({
   media,
   fields: {},
   ...more,
@@ -70,7 +70,7 @@ function stored(id: string): string[] {
 
 /** Submits, lets the upstream finish with this result, and works until nothing is due. */
 async function finished(
-  made: Result,
+  made: JobResult,
   input: object = { prompt: 'a cat' },
   model?: string,
   app = service.app,
@@ -129,7 +129,7 @@ describe('a generation that worked', () => {
     what: string,
     input: object,
     model: string,
-    made: () => Promise<Result>,
+    made: () => Promise<JobResult>,
     quoted: number,
     charged: number,
     quantity: number,
@@ -288,7 +288,7 @@ describe('a generation that worked', () => {
 describe('an output that cannot be used', () => {
   const drawing = (size: string) =>
     Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${size}/>`);
-  const cases: [what: string, made: () => Result, reason: string | undefined, says: RegExp][] = [
+  const cases: [what: string, made: () => JobResult, reason: string | undefined, says: RegExp][] = [
     ['no output at all', () => result([]), undefined, /no output/],
     [
       'no output and no words',
@@ -439,7 +439,7 @@ test('an end that cannot be written is tried again less and less often', async (
 
 describe('an output larger than is kept', () => {
   const large = Buffer.concat([pngOf(10, 10), Buffer.alloc(20_001)]);
-  const cases: [what: string, made: () => Result][] = [
+  const cases: [what: string, made: () => JobResult][] = [
     ['as bytes', () => result([bytes('images', large)])],
     ['by its Content-Length', () => result([link('images', '/large.png')])],
     ['without one', () => result([link('images', '/endless.png')])],

@@ -6,7 +6,7 @@ import type { Chain } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { hideInLogs } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { depositAddress } from '../../src/operations/deposits/deposit-address.ts';
+import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import type { ChainJob } from '../../src/worker/jobs/chains.ts';
 import { playWorld, withFaults, type Faults, type PlayWorld } from '../chains/play-kit.ts';
@@ -65,7 +65,7 @@ describe('a chain that is read', () => {
       async (method, params) => {
         // Somebody gets an address and pays while the read is going on.
         if (method === 'eth_blockNumber' && ++heads === 2) {
-          const { address } = await depositAddress(db, late.account_id, key);
+          const { address } = await issueAddress(db, late.account_id, key);
           world.play.pay({ token: usdt, to: address!, units });
           world.mine(5);
         }

@@ -7,7 +7,7 @@ import type { TestAccount } from '../kit/service.ts';
 import { catalogOf, chatRow, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { card, moneyOf, rowOf, submitted, wake } from './floor.ts';
-import type { Refusal } from '../../src/core/catalog/upstream-key.ts';
+import type { UpstreamRefusal } from '../../src/core/catalog/upstream-key.ts';
 
 /** The effects of a refusal: which requests wait, and what the operator sees. */
 
@@ -262,6 +262,6 @@ describe('a refused poll', () => {
   }
 });
 
-function refused(why: Refusal): StartOutcome & { outcome: 'not_accepted' } {
+function refused(why: UpstreamRefusal): StartOutcome & { outcome: 'not_accepted' } {
   return { outcome: 'not_accepted', why, message: 'no' };
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, test } from 'node:test';
 import { Mp3OutputFormat, Mp4OutputFormat } from 'mediabunny';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import type { OutputMedia, Result } from '../../src/upstreams/upstream.ts';
+import type { OutputMedia, JobResult } from '../../src/upstreams/upstream.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import { withService } from '../kit/with-service.ts';
 import { film, sound } from '../storage/media-fixtures.ts';
@@ -50,14 +50,14 @@ beforeEach(() => {
 });
 
 const bytes = (data: Uint8Array): OutputMedia => ({ field: 'made', source: { bytes: data } });
-const saying = (fields: Record<string, unknown>, media: OutputMedia[] = []): Result => ({
+const saying = (fields: Record<string, unknown>, media: OutputMedia[] = []): JobResult => ({
   media,
   fields,
 });
 const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 /** The end of a request with this result of the upstream: `COMPLETED`, or the failure's code. */
-async function ended(model: string, made: Result): Promise<{ id: string; end: string }> {
+async function ended(model: string, made: JobResult): Promise<{ id: string; end: string }> {
   service.fake.behave.poll = () => ({ state: 'done', result: made });
   const id = await submitted(account, { prompt: 'x' }, model);
   await rounds(service, 2);

@@ -9,7 +9,7 @@ import { keepAudit } from '../../operations/operator-events.ts';
 /** How often each process checks whether an audit is due. */
 const checkMs = 60_000;
 
-interface AuditJob {
+interface AuditDeps {
   db: Database;
   metrics: Metrics;
   log: Logger;
@@ -59,7 +59,7 @@ export async function auditWhenDue(
 ): Promise<number> {
   const startedAt = performance.now();
   try {
-    const newest = await verdicts.newest(db);
+    const newest = await verdicts.findNewest(db);
     if (newest !== null) show(metrics, newest);
     if (newest !== null && newest.age_ms < verdicts.intervalMs(newest.took_ms)) return checkMs;
     const report = await auditAlone(db, stopping);

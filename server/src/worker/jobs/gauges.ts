@@ -1,10 +1,10 @@
 import type { Chains } from '../../chains/chains.ts';
 import { secondReadingLag } from '../../core/deposit/chain-state.ts';
 import * as chainRows from '../../db/deposits/chains.ts';
-import { heldCounts } from '../../db/deposits/deposit-search.ts';
+import { countHeld } from '../../db/deposits/deposit-search.ts';
 import { countLeft } from '../../db/requests/left-starts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
-import { pausedModels, upstreamStates } from '../../db/upstreams/states.ts';
+import { listPausedModels, readUpstreamStates } from '../../db/upstreams/states.ts';
 import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -12,7 +12,7 @@ import type { Disk } from './disk-space.ts';
 import type { CatalogStore } from '../../catalog/catalog.ts';
 import type { Spool } from '../../storage/spool.ts';
 import type { WatchedStorage } from '../../storage/watched.ts';
-import { keyStates } from '../../operations/upstreams/upstream-keys.ts';
+import { readKeyStates } from '../../operations/upstreams/upstream-keys.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 
 interface Sources {
@@ -72,9 +72,9 @@ export function addGauges(metrics: Metrics, sources: Sources): void {
       },
     ],
     async () => {
-      const states = await upstreamStates(db, [...upstreams.keys()]);
-      const models = await pausedModels(db, [...upstreams.keys()]);
-      const keys = await keyStates(db, upstreams);
+      const states = await readUpstreamStates(db, [...upstreams.keys()]);
+      const models = await listPausedModels(db, [...upstreams.keys()]);
+      const keys = await readKeyStates(db, upstreams);
       const left = await countLeft(db);
       const of = (pick: (state: (typeof states)[number]) => number) =>
         states.map((state): [string[], number] => [[state.name], pick(state)]);
@@ -118,7 +118,7 @@ function addEvents({ registry }: Metrics, { db }: Sources): void {
     },
   ];
   addShared(registry, gauges, async () => {
-    const unsent = await operatorEvents.unsent(db);
+    const unsent = await operatorEvents.countUnsent(db);
     return { [waiting]: [[[], unsent.waiting]], [givenUp]: [[[], unsent.given_up]] };
   });
 }
@@ -166,7 +166,7 @@ function addChains({ registry }: Metrics, { db, chains: { live } }: Sources): vo
   ];
   const files = new Map(live.map(({ chain }) => [chain.name, chain]));
   addShared(registry, gauges, async () => {
-    const [all, held] = await Promise.all([chainRows.list(db), heldCounts(db)]);
+    const [all, held] = await Promise.all([chainRows.list(db), countHeld(db)]);
     const rows = all.filter(({ name }) => files.has(name));
     const those = (pick: (row: chainRows.ChainRow) => bigint | number | null) =>
       rows.flatMap((row): [string[], number][] => {

@@ -9,7 +9,7 @@ import {
 } from '../../core/restored.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import * as installation from '../../db/installation.ts';
-import { unfinished } from '../../db/requests/unfinished.ts';
+import { readUnfinished } from '../../db/requests/unfinished.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
 import { isUnavailable, type Database } from '../../lib/sql/sql.ts';
 import { isCount, objectOf } from '../../lib/json.ts';
@@ -47,7 +47,7 @@ export async function watchInstallation(deps: WatchDeps): Promise<InstallationWa
   return watch;
 }
 
-class Watch implements InstallationWatch {
+class CopyWatch implements InstallationWatch {
   readonly #deps: WatchDeps;
   readonly #path: string;
   readonly #throttle = new LogThrottle();
@@ -123,14 +123,14 @@ class Watch implements InstallationWatch {
     if (isNew) await installation.hold(db, why);
     if (this.#held === null) {
       this.#held = why;
-      log.error({ why, ...(await unfinished(db)) }, restoredSentence);
+      log.error({ why, ...(await readUnfinished(db)) }, restoredSentence);
     }
   }
 
   async #timeline(): Promise<number | null> {
     if (!this.#tellsTimeline) return null;
     try {
-      return await installation.currentTimeline(this.#deps.db);
+      return await installation.readTimeline(this.#deps.db);
     } catch (err) {
       if (isUnavailable(err)) throw err;
       this.#tellsTimeline = false;

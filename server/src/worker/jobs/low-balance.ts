@@ -61,7 +61,7 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
 export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
   const low = await deps.db.tx(async (tx) => {
     const claimed = await alerts.claimLow(tx, { limit, leaseSeconds, triesMax });
-    const isNew = ({ tries }: alerts.Low) => tries === 1;
+    const isNew = ({ tries }: alerts.LowBalance) => tries === 1;
     await operatorEvents.addMany(tx, claimed.filter(isNew).map(eventOf));
     return claimed;
   });
@@ -69,7 +69,7 @@ export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
   return told.filter(Boolean).length;
 }
 
-function eventOf({ account_id, ...low }: alerts.Low): NewEvent {
+function eventOf({ account_id, ...low }: alerts.LowBalance): NewEvent {
   const data = {
     available_usd_micro: String(low.available_usd_micro),
     low_balance_usd_micro: String(low.low_balance_usd_micro),
@@ -78,7 +78,7 @@ function eventOf({ account_id, ...low }: alerts.Low): NewEvent {
 }
 
 /** Returns false if the alert has to be tried again. */
-async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
+async function tell(low: alerts.LowBalance, deps: BalanceDeps): Promise<boolean> {
   const { account_id } = low;
   try {
     await post(low, deps);
@@ -92,11 +92,11 @@ async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
 }
 
 /** Sent once, like every notification: if the receiver does not accept it, it is not repeated. */
-async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
+async function post(low: alerts.LowBalance, deps: BalanceDeps): Promise<void> {
   const { db, webhookMs: timeoutMs } = deps;
   const { account_id, webhook_url: url, notified_at } = low;
   if (url === null) return;
-  const again = low.tries > 1 && (await deliveries.alertedSince(db, account_id, notified_at));
+  const again = low.tries > 1 && (await deliveries.hasAlertedSince(db, account_id, notified_at));
   const account = await accounts.find(db, account_id);
   if (again || !account) return;
   const id = `low_balance_${account_id}_${notified_at.getTime()}`;
@@ -137,7 +137,7 @@ async function write(low: alerts.Low, deps: BalanceDeps): Promise<void> {
     );
 }
 
-function letterText(low: alerts.Low, name: string, origin: string): string {
+function letterText(low: alerts.LowBalance, name: string, origin: string): string {
   const available = formatUsd(low.available_usd_micro);
   const wanted = formatUsd(low.low_balance_usd_micro);
   return [

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { eventLetter, eventView } from '../../core/operator-event.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
-import { throttled } from '../../lib/log-throttle.ts';
+import { throttleLog } from '../../lib/log-throttle.ts';
 import type { Letter } from '../../lib/mail.ts';
 import type { Fetch } from '../../lib/outbound/fetch.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -78,7 +78,7 @@ class Job implements EventJob {
       ...(deps.receiver === null ? [] : ['webhook' as const]),
       ...(deps.mail === null ? [] : ['letters' as const]),
     ];
-    this.#warn = throttled((told) =>
+    this.#warn = throttleLog((told) =>
       deps.log.warn(told, 'events to the operator could not be sent'),
     );
   }
@@ -158,9 +158,9 @@ class Job implements EventJob {
   async #writeLetter(): Promise<void> {
     const { db, log, mail, origin } = this.#deps;
     if (mail === null || !(await operatorEvents.claimLetter(db, letterPauseSeconds))) return;
-    const events = await operatorEvents.letterEvents(db, letterMax);
+    const events = await operatorEvents.listMailDue(db, letterMax);
     const letter = eventLetter(events.slice(0, namedMax), events.length, origin());
-    const to = await people.operatorEmails(db);
+    const to = await operators.listEmails(db);
     if (to.length === 0) return;
     const sent = await Promise.allSettled(to.map((each) => mail({ to: each, ...letter })));
     const failed = sent.filter((each) => each.status === 'rejected');

@@ -80,6 +80,6 @@ async function sweepFiles(
 async function sweepSpool({ db, spool }: SweepDeps, spooled: SpoolWatch): Promise<void> {
   const ids = spool.ids();
   if (ids.length === 0) return;
-  const open = new Set((await requests.stillOpen(db, ids)).map(({ id }) => id));
+  const open = new Set((await requests.findStillOpen(db, ids)).map(({ id }) => id));
   for (const id of ids) if (!open.has(id)) await spooled.remove(id);
 }

@@ -35,7 +35,7 @@ export async function watchVersion(deps: WatchDeps): Promise<VersionWatch> {
   return watch;
 }
 
-class Watch implements VersionWatch {
+class SchemaWatch implements VersionWatch {
   readonly #deps: WatchDeps;
   readonly #throttle = new LogThrottle();
   readonly #own: processes.OwnProcess;
@@ -72,7 +72,7 @@ class Watch implements VersionWatch {
     let pauseMs = this.#deps.everyMs ?? beatMs;
     try {
       const { db } = this.#deps;
-      this.#note(await processes.newestMigration(db));
+      this.#note(await processes.findNewestMigration(db));
       if (this.#moved === null) await processes.beat(db, this.#own);
     } catch (err) {
       pauseMs = againMs;
