@@ -26,7 +26,7 @@ import { createBudget } from './lib/budget.ts';
 import { FairQueue } from './lib/fair-queue.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/outbound/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
-import { throttled } from './lib/log-throttle.ts';
+import { throttleLog } from './lib/log-throttle.ts';
 import type { Database } from './lib/sql/sql.ts';
 import { movedSince } from './ledger/statement.ts';
 import type { BatchBounds } from './operations/requests/batched.ts';
@@ -278,7 +278,7 @@ function httpDeps(
   const account = ceilings(config);
   const view = createQueueView(
     (names, limit) => queue.queueStates(db, names, limit),
-    (upstream, accountId) => queue.waitedSeconds(db, upstream, accountId),
+    (upstream, accountId) => queue.readWaitedSeconds(db, upstream, accountId),
     config.FAREBOX_QUEUE_AGE_SECONDS,
   );
   const { FAREBOX_LEGAL_NAME: name, FAREBOX_RECEIPT_TEXT: lines } = config;
@@ -293,23 +293,23 @@ function httpDeps(
       services.hints,
       {
         find: (ids) => requests.findMany(db, ids),
-        position: ({ upstream, id }) => view.position(upstream, id),
+        position: ({ upstream, id }) => view.readPosition(upstream, id),
       },
-      throttled((told) => log.warn(told, 'could not poll watched requests')),
+      throttleLog((told) => log.warn(told, 'could not poll watched requests')),
       times,
     ),
     pageEvents: pageEvents(services, times),
     streamGrants: createStreamGrants({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
-      onError: throttled((told) =>
+      onError: throttleLog((told) =>
         log.warn(told, 'could not check whether open streams may continue'),
       ),
       everyMs: times.streamGrantsMs,
     }),
     lostReplies: createLostReplies(
       db,
-      throttled((told) => log.warn(told, 'could not note a reply that was lost')),
+      throttleLog((told) => log.warn(told, 'could not note a reply that was lost')),
     ),
     queue: view,
     own: ownAddresses(ownNames(config)),
@@ -351,9 +351,9 @@ function budgets(config: Config, { shareWaitMs }: Times) {
     // the time.
     sums: new FairQueue({
       order: 2,
-      places: 2,
+      capacity: 2,
       perOwner: 1,
-      rest: 1,
+      cooldownFactor: 1,
       waitMs: shareWaitMs,
       waitingMax: 10,
     }),
@@ -365,9 +365,16 @@ function budgets(config: Config, { shareWaitMs }: Times) {
     }),
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
-    // Parsing is about an eighth of the CPU time that a large body takes in all, so with this rest
-    // an account gets at most half of the time. Bodies in several places are parsed in turns.
-    parsing: new FairQueue({ order: 4, places: 4, perOwner: 1, waitMs: shareWaitMs, rest: 7 }),
+    // Parsing is about an eighth of the CPU time that a large body takes in all, so with this
+    // cooldown an account gets at most half of the time. Bodies in several places are parsed in
+    // turns.
+    parsing: new FairQueue({
+      order: 4,
+      capacity: 4,
+      perOwner: 1,
+      waitMs: shareWaitMs,
+      cooldownFactor: 7,
+    }),
     streams: createBudget(config.FAREBOX_STREAMS_MAX, null),
     strangers: createBudget(Math.ceil(calls / 8), null),
     bodies: createBudget(bytes, bytes / 4),
@@ -382,12 +389,14 @@ function pageEvents({ db, hints, links, log, chains }: Services, times: Times): 
       moved: (known, limit) => movedSince(db, known, limit),
       open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
       deposits: async (accountIds, newest) =>
-        chains.live.length === 0 ? [] : depositLists.versionsOf(db, accountIds, newest),
+        chains.live.length === 0 ? [] : depositLists.readVersions(db, accountIds, newest),
     },
     {
       links,
       times,
-      onError: throttled((told) => log.warn(told, 'could not read changes for the open web pages')),
+      onError: throttleLog((told) =>
+        log.warn(told, 'could not read changes for the open web pages'),
+      ),
     },
   );
 }

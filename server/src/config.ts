@@ -356,11 +356,11 @@ export const settings = {
 
 type Settings = typeof settings;
 type Name = keyof Settings;
-type Optional<S> = S extends { default: null } ? true : false;
+type IsOptional<S> = S extends { default: null } ? true : false;
 export type Config = {
   [N in Name]:
     | ReturnType<Settings[N]['read']>
-    | (Optional<Settings[N]> extends true ? null : never);
+    | (IsOptional<Settings[N]> extends true ? null : never);
 } & {
   /** A variable that a catalog file refers to, such as an upstream's key; null if it is not set. */
   variable: ((name: string) => string | null) & {
@@ -473,7 +473,6 @@ function matching<D extends string | null>(form: RegExp, rule: string, fallback:
   return { read, default: fallback, says };
 }
 
-/** The text of each link and its address. */
 function siteLinks(given: string): [text: string, href: string][] {
   return given.split(',').map((each) => {
     const [, text, href] = /^\s*([^=]{1,60}?)\s*=\s*(\S{1,500})\s*$/u.exec(each) ?? [];

@@ -7,12 +7,12 @@ import {
   migrate,
   SchemaTooOld,
   SchemaUnfit,
-  unsafeSettings,
+  listUnsafeSettings,
   verifySchema,
 } from './db/migrate.ts';
 import { idleWrite, schemaNumber, schemaOfSession } from './db/schema.ts';
 import { Outage } from './lib/sql/outage.ts';
-import { throttled } from './lib/log-throttle.ts';
+import { throttleLog } from './lib/log-throttle.ts';
 import { UnfitSession } from './lib/sql/faults.ts';
 import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
 import { codeOf, messageOf } from './lib/unknown.ts';
@@ -30,7 +30,7 @@ export interface ServiceDatabase {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+export interface SchemaOptions {
   /**
    * False: a schema of another version is refused, because a short command must not migrate a
    * database that an older service still uses. Default: true.
@@ -48,7 +48,7 @@ export async function openServiceDatabase(
   config: Config,
   name: string,
   log: Logger,
-  { migrates = true, ...options }: DatabaseOptions = {},
+  { migrates = true, ...options }: SchemaOptions = {},
 ): Promise<ServiceDatabase> {
   const embedded = config.DATABASE_URL === null ? await embed(config, log) : null;
   const outage = new Outage(log);
@@ -60,7 +60,7 @@ export async function openServiceDatabase(
     applicationName: `${name}, migration ${schemaNumber}`,
     session: schemaOfSession,
     idleWrite,
-    onError: throttled((told) => log.warn(told, 'a database connection was lost')),
+    onError: throttleLog((told) => log.warn(told, 'a database connection was lost')),
     watch: outage,
   });
   const close = async () => {
@@ -71,14 +71,14 @@ export async function openServiceDatabase(
     if (embedded === null) await demandSessions(db).catch(tellOfAddress);
     if (migrates) await demandPrimary(db);
     // Checked before the first table is made, because commits must be durable.
-    const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
+    const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await listUnsafeSettings(db);
     // guard: durable-database
     if (unsafe.length > 0) throw new CommandFailed(unsafe.join('\n'));
     const warn = (told: string) => log.warn({}, told);
     const applied = migrates
       ? await migrate(db, { ...options, warn })
       : await verified(db, embedded !== null);
-    outage.answered();
+    outage.noteAnswer();
     if (applied.length > 0) log.info({ applied }, 'schema migrated');
     return { db, embedded, applied, close };
   } catch (error) {

@@ -6,7 +6,7 @@ import { catalogDir, ceilings, chainsDir, ConfigError, dataDir, type Config } fr
 import { chainVariables } from './core/deposit/chain.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
-import { judgeUrl, loopbackHosts, signedIn } from './lib/outbound/address.ts';
+import { judgeUrl, loopbackHosts, splitCredentials } from './lib/outbound/address.ts';
 import { createBudget, type Budget } from './lib/budget.ts';
 import { FairQueue } from './lib/fair-queue.ts';
 import { freeBytesAt } from './lib/files/free-bytes.ts';
@@ -14,7 +14,7 @@ import { createFetch, type Fetch, type Lookup } from './lib/outbound/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
-import { throttled } from './lib/log-throttle.ts';
+import { throttleLog } from './lib/log-throttle.ts';
 import type { Database } from './lib/sql/sql.ts';
 import { messageOf } from './lib/unknown.ts';
 import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
@@ -47,7 +47,7 @@ import { watchInstallation, type InstallationWatch } from './worker/jobs/install
 import { watchVersion, type VersionWatch } from './worker/jobs/version.ts';
 
 /** HTTP clients for outbound calls, one for each source of addresses. */
-interface Fetches extends WebhookFetches {
+interface OutboundFetches extends WebhookFetches {
   /** For outputs of upstreams, which may be on the operator's own network. */
   guarded: Fetch;
   /** For inputs of callers, which may not be at private addresses. */
@@ -76,7 +76,7 @@ export interface Services {
   links: OwnLinks;
   /** Signing secrets that are accepted, newest first. */
   secrets: readonly Buffer[];
-  fetches: Fetches;
+  fetches: OutboundFetches;
   /** The blockchains that are read for deposits. */
   chains: Chains;
   /** Sends e-mail; null if no server is configured. */
@@ -144,7 +144,7 @@ export async function openServices({
   const catalog = await openModels(config, connected, known, log);
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
-    onError: throttled((told) => log.warn(told, 'a hint to other processes was lost')),
+    onError: throttleLog((told) => log.warn(told, 'a hint to other processes was lost')),
   });
   const spool = await openSpool(config);
   rememberFolder(config);
@@ -166,7 +166,7 @@ export async function openServices({
   const circuit = openCircuit(db, upstreams, events);
   const refusals = openRefusals(
     db,
-    throttled((told) => log.warn(told, 'could not count refused calls')),
+    throttleLog((told) => log.warn(told, 'could not count refused calls')),
   );
   const links = linksOf(config, secrets[0]!);
   const space = watchSpace(disks, log, lowDisk(report));
@@ -202,7 +202,7 @@ export async function openServices({
  * Nobody rests: an account alone may use its place all the time.
  */
 function placesForDecoding(waitMs: number): FairQueue {
-  return new FairQueue({ order: 5, places: readAtOnce, perOwner: 1, waitMs, waitingMax: 200 });
+  return new FairQueue({ order: 5, capacity: readAtOnce, perOwner: 1, waitMs, waitingMax: 200 });
 }
 
 /** Loads the catalog. Throws `ConfigError` if a setting of one of its upstreams cannot work. */
@@ -274,7 +274,7 @@ function disksOf(config: Config, storage: Storage, cluster: string | null): Disk
 function receiverOf(config: Config): EventReceiver | null {
   const { FAREBOX_OPERATOR_WEBHOOK_URL: url, FAREBOX_OPERATOR_WEBHOOK_SECRET: secret } = config;
   if (url === null || secret === null) return null;
-  return { ...signedIn(url), secrets: secret.split(/\s+/) };
+  return { ...splitCredentials(url), secrets: secret.split(/\s+/) };
 }
 
 /** The configured chains. The libraries that derive addresses are loaded only if needed. */
@@ -357,7 +357,7 @@ export function upstreamsOf(config: Config) {
   };
 }
 
-function toolsOf(config: Config, fetches: Fetches): UpstreamTools {
+function toolsOf(config: Config, fetches: OutboundFetches): UpstreamTools {
   const download = createDownload(fetches.inputs, {
     maxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
     stepSeconds: config.FAREBOX_STEP_TIMEOUT_SECONDS,
@@ -369,7 +369,7 @@ function toolsOf(config: Config, fetches: Fetches): UpstreamTools {
 /** `given` replaces the upstreams that come with Farebox. */
 function connect(
   config: Config,
-  fetches: Fetches,
+  fetches: OutboundFetches,
   given?: ReadonlyMap<string, Upstream>,
 ): Upstreams {
   const { variable } = config;
@@ -392,7 +392,7 @@ function ownUpstreams(config: Config, download: UpstreamTools['download']): Map<
 function openFetches(
   config: Config,
   { lookup, chains }: Pick<ServicesOptions, 'lookup' | 'chains'> = {},
-): Fetches {
+): OutboundFetches {
   // guard: local-webhooks-in-the-trial (off: true)
   const isTrial = chains?.play != null;
   const guard = {
@@ -455,7 +455,7 @@ export function ownNames(config: Config): string[] {
 /** Checks the mail server once, without delaying the start, so that mistakes show early. */
 function askMail(mail: Mail, log: Logger): { stop: () => void } {
   let isOver = false;
-  mail.answers().catch((err: unknown) => {
+  mail.checkConnection().catch((err: unknown) => {
     const sentence = 'the mail server does not answer as it should: see FAREBOX_SMTP_URL';
     if (!isOver) log.warn({ err }, sentence);
   });

@@ -7,7 +7,7 @@ import {
   objectsIn,
   text,
   type Call,
-  type Found,
+  type FoundModel,
   type Json,
   type Terms,
   type Vendor,
@@ -71,7 +71,7 @@ async function listed(call: Call): Promise<string[]> {
   }
 }
 
-async function* foundIn(call: Call, models: string[], terms: Terms): AsyncGenerator<Found> {
+async function* foundIn(call: Call, models: string[], terms: Terms): AsyncGenerator<FoundModel> {
   const expanded: Query = [...endpoints(models), ['expand', 'openapi-3.0']];
   const entries = byEndpoint((await ask(call, '/models', expanded))?.models);
   const isKnown = (model: string) => isObject(entries.get(model)?.metadata);
@@ -99,7 +99,7 @@ function byEndpoint(list: unknown): Map<string, Json> {
   return new Map(objectsIn(list).map((each) => [String(each.endpoint_id), each]));
 }
 
-function foundOf(model: string, entry: Json, listed: Json | undefined, terms: Terms): Found {
+function foundOf(model: string, entry: Json, listed: Json | undefined, terms: Terms): FoundModel {
   const price = listed ? falPrice(listed) : null;
   if (price === null) return { model, reason: 'no price in US dollars is listed for it' };
   const { category, display_name, description } = objectOf(entry.metadata);

@@ -19,10 +19,10 @@ export async function passes(place: Place, yaml: string, name = 'imported.yaml')
   assert.equal(ran.code, 0, ran.stdout);
 }
 
-type Wrong = [args: string, says: RegExp, env?: Record<string, string>];
+type WrongCall = [args: string, says: RegExp, env?: Record<string, string>];
 
 /** Each call is refused in words, with exit code 2. */
-export async function assertWrong(place: Place, calls: Wrong[]): Promise<void> {
+export async function assertWrong(place: Place, calls: WrongCall[]): Promise<void> {
   for (const [args, says, env] of calls)
     assertSaid(await imported(place, args.split(' '), env), says);
 }

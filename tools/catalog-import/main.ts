@@ -90,7 +90,7 @@ interface Surroundings {
 }
 
 /** The usable rows, and the reasons why other models have none. */
-function select(found: Found[], { taken, upstream, only }: Surroundings) {
+function select(found: FoundModel[], { taken, upstream, only }: Surroundings) {
   const rows: Row[] = [];
   const left_out: LeftOut[] = [];
   for (const each of found) {
@@ -137,7 +137,7 @@ function callOf(form: DefinitionForm, { isPublic = false }: Vendor) {
   return settings;
 }
 
-function wantedOf(only: string[]): Wanted {
+function wantedOf(only: string[]): ModelSelection {
   const forms = only.map((text) => {
     const parts = text.split('*').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
     return new RegExp(`^${parts.join('.*')}$`);

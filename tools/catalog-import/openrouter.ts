@@ -5,7 +5,7 @@ import {
   getJson,
   objectsIn,
   text,
-  type Found,
+  type FoundModel,
   type Json,
   type Terms,
   type Vendor,
@@ -26,7 +26,7 @@ export const openrouter: Vendor = {
   },
 };
 
-function found(model: string, entry: Json, terms: Terms): Found {
+function found(model: string, entry: Json, terms: Terms): FoundModel {
   const { architecture, context_length, top_provider } = entry;
   const price = openrouterPrice(entry.pricing);
   if (typeof price === 'string') return { model, reason: price };

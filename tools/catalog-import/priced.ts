@@ -1,6 +1,6 @@
 /** Converts the fields of an upstream's input that determine the price. Pure. */
 
-import { COUNT_MAX, DURATION_SECONDS_MAX } from '../../server/src/core/price/priced-fields.ts';
+import { countMax, durationSecondsMax } from '../../server/src/core/price/priced-fields.ts';
 import { imageSizeNames } from '../../server/src/core/price/size.ts';
 import { isOneOf } from '../../server/src/lib/records.ts';
 import type { Json } from './vendor.ts';
@@ -39,7 +39,7 @@ export function durationField(theirs: string, value: Json): Field | string {
   }
   if (value.type !== 'integer' && value.type !== 'number') return wrong;
   const minimum = Math.max(1, numberOr(value.minimum, 1));
-  const maximum = Math.min(DURATION_SECONDS_MAX, numberOr(value.maximum, DURATION_SECONDS_MAX));
+  const maximum = Math.min(durationSecondsMax, numberOr(value.maximum, durationSecondsMax));
   if (maximum < minimum) return wrong;
   const limits = { minimum, ...(value.maximum !== undefined && { maximum }) };
   const given = defaultSeconds(secondsOf(value.default, ''), maximum);
@@ -82,14 +82,14 @@ function secondsOf(value: unknown, ending: string): number | null {
   if (!text.endsWith(ending)) return null;
   const seconds = Number(text.slice(0, text.length - ending.length));
   const isWritten = `${seconds}${ending}` === text;
-  return isWritten && seconds > 0 && seconds <= DURATION_SECONDS_MAX ? seconds : null;
+  return isWritten && seconds > 0 && seconds <= durationSecondsMax ? seconds : null;
 }
 
 /** Makes `num_images`, which is at least one. */
 export function countField(theirs: string, value: Json): Field | null {
   if (value.type !== 'integer' && value.type !== 'number') return null;
   const most = Math.floor(numberOr(value.maximum, countUsual));
-  const max = Math.min(COUNT_MAX, Math.max(1, most));
+  const max = Math.min(countMax, Math.max(1, most));
   const schema = { type: 'integer', minimum: 1, maximum: max, default: 1 };
   return { ours: 'num_images', theirs, schema, required: false, max };
 }

@@ -33,7 +33,7 @@ export const replicate: Vendor = {
   },
 };
 
-function foundOf(id: string, entry: Json, terms: Terms): Found {
+function foundOf(id: string, entry: Json, terms: Terms): FoundModel {
   const { id: version = 'hidden', openapi_schema } = objectOf(entry.latest_version);
   // Only official models are called by name alone; others need a version.
   const isNamed = entry.is_official === true || version === 'hidden';

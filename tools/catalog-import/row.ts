@@ -5,7 +5,7 @@ import { parseCatalogFile } from '../../server/src/core/catalog/catalog-file.ts'
 import { divideUp, formatUsd, type Fraction } from '../../server/src/core/price/money.ts';
 import { objectOf } from '../../server/src/lib/json.ts';
 import { importInput, type ImportedInput } from './input.ts';
-import type { Found, Json, Offer, Terms } from './vendor.ts';
+import type { FoundModel, Json, Offer, Terms } from './vendor.ts';
 
 const nameMax = 200;
 const descriptionMax = 600;
@@ -35,7 +35,7 @@ export function headOf(
 }
 
 /** The row of an image or video model, or why there is none. */
-export function mediaRow(offer: Offer, terms: Terms): Found {
+export function mediaRow(offer: Offer, terms: Terms): FoundModel {
   const { model, price } = offer;
   const leftOut = (reason: string) => ({ model, reason });
   if (price !== null && !unitsOf[offer.kind].includes(price.unit))

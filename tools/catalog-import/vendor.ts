@@ -19,7 +19,7 @@ export interface LeftOut {
   reason: string;
 }
 
-export type Found = { model: string; row: Row } | LeftOut;
+export type FoundModel = { model: string; row: Row } | LeftOut;
 
 /** An image or video model as its vendor lists it. */
 export interface Offer {
@@ -58,7 +58,7 @@ export interface Call {
 }
 
 /** The requested models. */
-export interface Wanted {
+export interface ModelSelection {
   /** The names, if none is a pattern. */
   names: string[] | null;
   matches(model: string): boolean;
@@ -75,7 +75,7 @@ export interface Vendor {
   needsNames?: string;
   /** Lines for the head of the file. */
   notes: string[];
-  read(call: Call, wanted: Wanted, terms: Terms): AsyncIterable<Found>;
+  read(call: Call, wanted: ModelSelection, terms: Terms): AsyncIterable<FoundModel>;
 }
 
 const timeoutMs = 60_000;

@@ -30,7 +30,7 @@ export type CatalogOptions = FolderOptions &
 export interface CatalogStore {
   current(): Catalog;
   /** Present problems of the files; empty if there are none. */
-  problems(): readonly Problem[];
+  problems(): readonly FileProblem[];
   /** Probable mistakes in rows; the rows are used even so. */
   warnings(): readonly Warning[];
   /** Everything in the files, including what callers do not see. */

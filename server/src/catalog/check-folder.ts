@@ -1,5 +1,5 @@
 import { assembleCatalog, type Catalog } from '../core/catalog/catalog.ts';
-import type { Problem } from '../core/catalog/catalog-file.ts';
+import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import type { LiveOptions } from './catalog.ts';
 import { readFolder, rowProblem, type Folder, type FolderOptions } from './folder.ts';
@@ -13,13 +13,13 @@ export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problem
   upstreams: {
     file: string;
     definition: UpstreamDefinition;
-    problemOf: (message: string) => Problem;
+    problemOf: (message: string) => FileProblem;
   }[];
   /**
    * Describes a row's problem that was found outside the files, for example at its upstream.
    * `path` is a JSON pointer within the row.
    */
-  problemOf: (id: string, path: string, message: string) => Problem;
+  problemOf: (id: string, path: string, message: string) => FileProblem;
 }
 
 /** Reads and checks a folder once. Rejects if the folder cannot be read. */

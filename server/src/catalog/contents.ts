@@ -1,5 +1,5 @@
 import type { Owners } from '../core/catalog/catalog-conflicts.ts';
-import type { Problem } from '../core/catalog/catalog-file.ts';
+import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import type { Folder, LoadedFile } from './folder.ts';
@@ -10,7 +10,7 @@ export interface CatalogContents {
   files: { file: string; note: string; rows: number; has_problem: boolean }[];
   rows: FiledRow[];
   /** Rows that are not used, and the problem that prevents it. */
-  left_out: { id: string; file: string; line: number; problem: Problem }[];
+  left_out: { id: string; file: string; line: number; problem: FileProblem }[];
   upstreams: { file: string; definition: UpstreamDefinition }[];
 }
 
@@ -22,7 +22,7 @@ export interface FiledRow {
   line: number | null;
   note: string;
   /** The present problem of the row's file; the row is kept as it was before the problem. */
-  problem: Problem | null;
+  problem: FileProblem | null;
 }
 
 export function contentsOf({

@@ -1,6 +1,6 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Problem } from '../core/catalog/catalog-file.ts';
+import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { emptyText, parseCatalogText, type ParsedText } from './text.ts';
 
@@ -41,7 +41,7 @@ async function readOne(path: string, file: string): Promise<ReadFile> {
   return read;
 }
 
-export function unreadable(file: string, error: unknown): Problem {
+export function unreadable(file: string, error: unknown): FileProblem {
   return { file, path: '', message: `cannot be read: ${messageOf(error)}.` };
 }
 

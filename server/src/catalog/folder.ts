@@ -26,7 +26,7 @@ export interface FolderOptions {
 }
 
 /** A warning about the row with this id. */
-export type Warning = Problem & { id: string };
+export type Warning = FileProblem & { id: string };
 
 /** The contents of a file that are used: the earlier ones if the file has become invalid. */
 export interface LoadedFile extends ReadFile, ParsedFile {}
@@ -42,7 +42,7 @@ export interface Folder {
   /** The file of each definition, by the upstream's name. */
   upstreamOwners: Owners;
   /** Present problems of the files. */
-  problems: Problem[];
+  problems: FileProblem[];
   /** Probable mistakes in rows; the rows are used even so. */
   warnings: Warning[];
 }
@@ -90,14 +90,14 @@ export async function readFolder(
 
 interface JudgedFile extends ReadFile {
   /** Problems that can be found without the other files. */
-  problems: Problem[];
+  problems: FileProblem[];
   old: LoadedFile | null;
 }
 
 function definitionProblems(
   { file, parsed }: ReadFile,
   faultOf: FolderOptions['definitionFault'],
-): Problem[] {
+): FileProblem[] {
   const fault = parsed.upstream && faultOf?.(parsed.upstream);
   if (!fault) return [];
   const message = `the upstream ${parsed.upstream!.name}: ${fault}.`;
@@ -155,7 +155,7 @@ export function rowProblem(
   id: string,
   path: string,
   message: string,
-): Problem {
+): FileProblem {
   const file = files.find((each) => each.file === owners.get(id))!;
   const at = file.rows.findIndex((row) => row.id === id);
   const problem = { file: file.file, path: `/models/${at}${path}`, message };

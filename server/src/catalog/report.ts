@@ -1,5 +1,5 @@
 import type { Catalog } from '../core/catalog/catalog.ts';
-import type { Problem } from '../core/catalog/catalog-file.ts';
+import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import type { Folder, LoadedFile } from './folder.ts';
 
 /** The methods of a pino logger that are used. */
@@ -33,13 +33,13 @@ export function report(
   if (mended.size > 0) log.info({ files: [...mended] }, 'catalog problems are gone');
 }
 
-function newAmong<T extends Problem>(now: T[], before: T[]): T[] {
+function newAmong<T extends FileProblem>(now: T[], before: T[]): T[] {
   return now.filter(
     ({ file, message }) => !before.some((each) => each.file === file && each.message === message),
   );
 }
 
-function consequence(problem: Problem, files: LoadedFile[]): string {
+function consequence(problem: FileProblem, files: LoadedFile[]): string {
   if (problem.file === '') return 'catalog folder has a problem';
   const { upstream, rows, problems } = files.find(({ file }) => file === problem.file)!;
   if (!problems.includes(problem))

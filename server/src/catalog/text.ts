@@ -9,7 +9,7 @@ import { messageOf } from '../lib/unknown.ts';
  * Maximum number of uses of YAML aliases in a file, so that a few lines cannot unfold into
  * gigabytes.
  */
-const ALIASES_MAX = 1000;
+const aliasesMax = 1000;
 /** Maximum number of characters of a comment that are shown. */
 const noteMax = 2_000;
 
@@ -17,7 +17,7 @@ export interface ParsedText extends ParsedFile {
   /** The name of the upstream that the file defines, even if its other contents are invalid. */
   defines: string | null;
   /** Adds the line to a problem that was found later. */
-  locate: (problem: Problem) => Problem;
+  locate: (problem: FileProblem) => FileProblem;
   /** The comment at the file's head, which describes it. */
   note: string;
   /** Every row of the file in order, including invalid ones. */
@@ -53,9 +53,9 @@ export function parseCatalogText(text: string, file: string): ParsedText {
     return emptyText([{ file, path: '', message, line }], defines);
   }
   keepIntegers(doc);
-  const locate = (problem: Problem) => withLine(problem, doc, lines);
+  const locate = (problem: FileProblem) => withLine(problem, doc, lines);
   try {
-    const content: unknown = doc.toJS({ maxAliasCount: ALIASES_MAX });
+    const content: unknown = doc.toJS({ maxAliasCount: aliasesMax });
     if (content === null) {
       return emptyText([{ file, path: '', message: 'the file is empty; it needs models.' }], null);
     }
@@ -78,8 +78,8 @@ function keepIntegers(doc: Document.Parsed): void {
 }
 
 /** The result for a text without usable content. */
-export function emptyText(problems: Problem[], defines: string | null): ParsedText {
-  const locate = (problem: Problem) => problem;
+export function emptyText(problems: FileProblem[], defines: string | null): ParsedText {
+  const locate = (problem: FileProblem) => problem;
   return { upstream: null, defines, rows: [], problems, locate, note: '', outline: [] };
 }
 
@@ -124,7 +124,7 @@ function plain(comments: readonly (string | null | undefined | false)[]): string
 }
 
 /** Adds the line of the problem's node, or of the nearest node around it. */
-function withLine(problem: Problem, doc: Document.Parsed, lines: LineCounter): Problem {
+function withLine(problem: FileProblem, doc: Document.Parsed, lines: LineCounter): FileProblem {
   const keys = problem.path
     .split('/')
     .slice(1)

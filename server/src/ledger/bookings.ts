@@ -3,7 +3,7 @@ import { sql, type Connection } from '../lib/sql/sql.ts';
 
 /** Finds a single booking: by its reference, or the charge of a request. */
 
-export interface Referenced {
+export interface ReferencedBooking {
   id: string;
   account_id: string;
   kind: 'deposit' | 'adjustment';
@@ -19,8 +19,11 @@ export interface Referenced {
 }
 
 /** The deposit or correction with this reference, or null. */
-export async function findReference(db: Connection, reference: string): Promise<Referenced | null> {
-  const [row] = await db.run<Referenced>(sql`
+export async function findReference(
+  db: Connection,
+  reference: string,
+): Promise<ReferencedBooking | null> {
+  const [row] = await db.run<ReferencedBooking>(sql`
     select id, t.account_id, kind, source, reason, refunded_id, b.expires_at, created_at,
       case when credit_account_id = t.account_id then amount_usd_micro
         else -amount_usd_micro end as amount

@@ -68,7 +68,7 @@ interface Balance {
 }
 
 /** The values that are checked against an account's ceilings. */
-export interface Holding {
+export interface CeilingUsage {
   open_requests: number;
   kept_bytes: bigint;
 }
@@ -140,7 +140,7 @@ export class Books {
     };
   }
 
-  holding(accountId: string): Holding {
+  holding(accountId: string): CeilingUsage {
     return this.#balance(accountId);
   }
 

@@ -34,7 +34,7 @@ interface AccountJobs {
 }
 
 /** A counter that was set; amounts are micro-USD. */
-export interface Mended {
+export interface MendedCounter {
   account_id: string;
   /** Null: a counter of the account. */
   key_id: string | null;
@@ -48,7 +48,10 @@ export interface Mended {
  * that were wrong. The locks are those of a submit, in the same order, so nothing that is counted
  * changes meanwhile.
  */
-export async function mendCounters(tx: Transaction, accountIds: string[]): Promise<Mended[]> {
+export async function mendCounters(
+  tx: Transaction,
+  accountIds: string[],
+): Promise<MendedCounter[]> {
   const accounts = await tx.run<AccountJobs>(sql`
     select account_id, open_requests from balances
     where account_id = any(${accountIds}::uuid[]) order by account_id for update`);
@@ -71,7 +74,7 @@ export async function mendCounters(tx: Transaction, accountIds: string[]): Promi
   return [...ofAccounts, ...ofKeys, ...(await dropWrongDays(tx, accountIds))];
 }
 
-function differences(was: OwnedCounters, is: OwnedCounters): Mended[] {
+function differences(was: OwnedCounters, is: OwnedCounters): MendedCounter[] {
   const { account_id, key_id } = was;
   const of = { account_id, key_id };
   return [
@@ -84,7 +87,7 @@ function differences(was: OwnedCounters, is: OwnedCounters): Mended[] {
 
 type Value = string | number | bigint;
 
-function mended(of: Omit<Mended, 'was' | 'is'>, was: Value, is: Value): Mended[] {
+function mended(of: Omit<MendedCounter, 'was' | 'is'>, was: Value, is: Value): MendedCounter[] {
   return was === is ? [] : [{ ...of, was: String(was), is: String(is) }];
 }
 
@@ -118,7 +121,7 @@ function countAgain(tx: Transaction, accountIds: string[]): Promise<OwnedCounter
     from months m left join reserves r using (key_id, month) left join jobs j using (key_id)`);
 }
 
-function writeAccounts(tx: Transaction, changes: Mended[]): void {
+function writeAccounts(tx: Transaction, changes: MendedCounter[]): void {
   const rows = changes.map(({ account_id, is }) => ({ account_id, open: Number(is) }));
   tx.send(sql`
     update balances b set open_requests = d.open
@@ -127,7 +130,7 @@ function writeAccounts(tx: Transaction, changes: Mended[]): void {
 }
 
 /** Drops the stored days of accounts with a wrong one. They are stored again when next read. */
-async function dropWrongDays(tx: Transaction, accountIds: string[]): Promise<Mended[]> {
+async function dropWrongDays(tx: Transaction, accountIds: string[]): Promise<MendedCounter[]> {
   const { broken } = laws.find(({ name }) => name === 'spend_days_recompute')!;
   const wrong = await tx.run<{ account_id: string; days: bigint }>(
     rawSql(

@@ -75,15 +75,15 @@ export interface MovementFilter {
 }
 
 /** `limit`: null for all movements. */
-type Limited = MovementFilter & { limit: number | null };
+type LimitedFilter = MovementFilter & { limit: number | null };
 
 /** One account's movements, newest first. */
-export function movements(db: Connection, filter: Limited): Promise<Movement[]> {
+export function movements(db: Connection, filter: LimitedFilter): Promise<Movement[]> {
   return db.run<Movement>(movementsStatement(filter, 'desc'));
 }
 
 /** One account's movements, oldest first. */
-export function movementsUpwards(db: Connection, filter: Limited): Promise<Movement[]> {
+export function movementsUpwards(db: Connection, filter: LimitedFilter): Promise<Movement[]> {
   return db.run<Movement>(movementsStatement(filter, 'asc'));
 }
 
@@ -151,7 +151,7 @@ export function depositSums(
   );
 }
 
-function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
+function movementsStatement(filter: LimitedFilter, order: 'asc' | 'desc'): Statement {
   const { account_id, kinds, from_seq, below_seq, from, to, limit } = filter;
   const ofRare = ofRareKinds(kinds);
   return rawSql(

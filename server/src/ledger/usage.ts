@@ -20,7 +20,7 @@ interface Usage extends KeyCounters {
   month_now: string;
 }
 
-export interface Spending {
+export interface MonthSpend {
   spent_usd_micro: bigint;
   open_requests: number;
   /** The beginning (UTC) of the next month, when spending starts again from zero. */
@@ -36,7 +36,7 @@ export class KeyUsage {
   }
 
   /** This month's charges and reservations, and the open jobs. */
-  spending(keyId: string): Spending {
+  spending(keyId: string): MonthSpend {
     const row = this.#row(keyId);
     let spent_usd_micro = row.posted_usd_micro;
     // guard: month-counts-reserved

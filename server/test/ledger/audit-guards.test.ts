@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { auditAlone, auditLock, proveBooks } from '../../src/ledger/audit.ts';
 import { guards } from '../../src/ledger/guards.ts';
 import { laws as allLaws } from '../../src/ledger/laws.ts';
-import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
+import { runLongTransaction } from '../../src/lib/sql/long-transaction.ts';
 import { rawSql, type Connection } from '../../src/lib/sql/sql.ts';
 import {
   cancelled,
@@ -391,7 +391,7 @@ function rowsRead(node: Node): number {
 
 describe('of several processes', () => {
   test('one audits at a time; the others read nothing and try again later', async () => {
-    const first = longTransaction(db, 'read only', async (tx) => {
+    const first = runLongTransaction(db, 'read only', async (tx) => {
       await tx.run(rawSql('select pg_advisory_xact_lock($1)', [auditLock]));
       return auditAlone(db);
     });

@@ -4,7 +4,7 @@ import { auditWhenDue } from '../../src/worker/jobs/audit.ts';
 import * as verdicts from '../../src/db/audit-results.ts';
 import { auditLock } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { longTransaction } from '../../src/lib/sql/long-transaction.ts';
+import { runLongTransaction } from '../../src/lib/sql/long-transaction.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { withDatabase } from '../kit/with-database.ts';
@@ -57,7 +57,7 @@ test('a pause is 15 minutes, or 50 times as long as the audit took', async () =>
 test('another process takes over when the auditing one ends', async () => {
   await age(16, 1_000);
   const made = await audits();
-  await longTransaction(db, 'read only', async (tx) => {
+  await runLongTransaction(db, 'read only', async (tx) => {
     await tx.run(rawSql('select pg_advisory_xact_lock($1)', [auditLock]));
     await look(createMetrics());
     assert.equal(await audits(), made, 'one at a time');

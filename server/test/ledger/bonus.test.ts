@@ -155,7 +155,7 @@ describe('a bonus with an end', () => {
     for (const [reason, more] of refused)
       await assert.rejects(
         give(who, 50n, 30, more),
-        (error: unknown) => error instanceof Refused && error.why.reason === reason,
+        (error: unknown) => error instanceof Refusal && error.why.reason === reason,
       );
     assert.deepEqual(await balanceOf(db, who), { available: 50n, reserved: 0n });
   });

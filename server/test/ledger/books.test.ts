@@ -224,7 +224,7 @@ describe('the life of an account', () => {
           : adjust(db, { ...wanted, reason: 'a reason' }));
         return replayed ? 'replayed' : 'booked';
       } catch (error) {
-        assert.ok(error instanceof Refused, String(error));
+        assert.ok(error instanceof Refusal, String(error));
         return 'refused';
       }
     }

@@ -54,9 +54,9 @@ describe('a deposit that is sent again', () => {
     const results = await times(10, (i) =>
       deposit(db, { account_id: all[i]!.account_id, amount: 500n, reference }),
     );
-    assert.equal(values<Booked>(results).length, 1);
+    assert.equal(values<BookingResult>(results).length, 1);
     for (const error of reasons(results)) {
-      assert.ok(error instanceof Refused, String(error));
+      assert.ok(error instanceof Refusal, String(error));
       assert.match(error.message, /was already used for another booking/);
     }
     const balances = await Promise.all(all.map((who) => balanceOf(db, who)));

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { EndTransition } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import { Refused } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refused.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { refund } from '../../src/operations/accounts/refund.ts';
@@ -208,9 +208,9 @@ async function openPair(db: Database): Promise<Pair> {
   };
 }
 
-type Played = { real: Verdict[]; expected: Verdict[] };
+type Verdicts = { real: Verdict[]; expected: Verdict[] };
 
-function play(pair: Pair, each: Step): Promise<Played> {
+function play(pair: Pair, each: Step): Promise<Verdicts> {
   if (each.do === 'book') return book(pair, each);
   if (each.do === 'refund') return giveBack(pair, each);
   if (each.do === 'submit') return submit(pair, each.asks);
@@ -222,7 +222,7 @@ function play(pair: Pair, each: Step): Promise<Played> {
 async function book(
   { db, model, lane, owners }: Pair,
   each: Extract<Step, { do: 'book' }>,
-): Promise<Played> {
+): Promise<Verdicts> {
   const { kind, account: n, reference, allows_debt } = each;
   const name = `${lane} ${reference}`;
   const expected = [model.book(kind, n, each.amount, { reference: name, allows_debt })];
@@ -233,7 +233,7 @@ async function book(
       : adjust(db, { ...wanted, allows_debt, reason: 'x' }));
     return { real: [replayed ? 'replayed' : 'booked'], expected };
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Refusal)) throw error;
     return { real: ['refused'], expected };
   }
 }
@@ -241,7 +241,7 @@ async function book(
 async function giveBack(
   { db, model, lane, ids }: Pair,
   each: Extract<Step, { do: 'refund' }>,
-): Promise<Played> {
+): Promise<Verdicts> {
   const n = ids.length - 1 - each.request;
   if (n < 0) return { real: [], expected: [] };
   const reference = `${lane} ${each.reference}`;
@@ -251,12 +251,12 @@ async function giveBack(
     const { replayed } = (await refund(db, wanted))!;
     return { real: [replayed ? 'replayed' : 'booked'], expected };
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Refusal)) throw error;
     return { real: ['refused'], expected };
   }
 }
 
-async function submit(pair: Pair, asks: Ask[]): Promise<Played> {
+async function submit(pair: Pair, asks: Ask[]): Promise<Verdicts> {
   const { db, model, lane, owners, ids } = pair;
   const verdicts = await submitMany(
     db,
@@ -289,7 +289,7 @@ async function submit(pair: Pair, asks: Ask[]): Promise<Played> {
 /**
  * Asserts that the claimed request is the oldest of an account; the turns belong to other tests.
  */
-async function claimNext({ db, model, lane, ids }: Pair): Promise<Played> {
+async function claimNext({ db, model, lane, ids }: Pair): Promise<Verdicts> {
   const claimable = model.claimable();
   const [claimed] = await claim(db, lane);
   if (!claimed)
@@ -304,7 +304,7 @@ async function claimNext({ db, model, lane, ids }: Pair): Promise<Played> {
 async function take(
   { db, model, ids, begun }: Pair,
   each: { do: 'reclaim' | 'begin'; request: number; late: number },
-): Promise<Played> {
+): Promise<Verdicts> {
   const n = ids.length - 1 - each.request;
   if (n < 0) return { real: [], expected: [] };
   const id = ids[n]!;
@@ -334,7 +334,7 @@ async function take(
 async function finishAll(
   { db, model, owners, ids }: Pair,
   finishes: { request: number; finish: Finish['to']; charge: bigint; late: number }[],
-): Promise<Played> {
+): Promise<Verdicts> {
   const known = finishes
     .map((each) => ({ ...each, n: ids.length - 1 - each.request }))
     .filter(({ n }) => n >= 0);

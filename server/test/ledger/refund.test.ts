@@ -9,7 +9,7 @@ import { rawSql } from '../../src/lib/sql/sql.ts';
 import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
 import { refund } from '../../src/operations/accounts/refund.ts';
 import { rollUpDays } from '../../src/operations/accounts/roll-up.ts';
-import { Refused } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refused.ts';
 import {
   balanceOf,
   cancelled,
@@ -43,7 +43,7 @@ async function refusalOf(work: Promise<unknown>): Promise<string | undefined> {
   try {
     await work;
   } catch (error) {
-    assert.ok(error instanceof Refused, String(error));
+    assert.ok(error instanceof Refusal, String(error));
     return error.why.reason;
   }
   throw new assert.AssertionError({ message: 'it was not refused' });
@@ -101,7 +101,7 @@ describe('a refund', () => {
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 3);
     for (const each of results)
       if (each.status === 'rejected')
-        assert.equal((each.reason as Refused).why?.reason, 'refund_beyond_charge');
+        assert.equal((each.reason as Refusal).why?.reason, 'refund_beyond_charge');
     assert.deepEqual(await balanceOf(db, who), { available: 990n, reserved: 0n });
   });
 
@@ -120,13 +120,13 @@ describe('a refund', () => {
     const { who, request_id } = await charged();
     const earned = async () => {
       await rollUpDays(db);
-      const rows = await revenue(db, 7);
+      const rows = await readRevenue(db, 7);
       return rows.reduce((sum, row) => sum + row.charged_usd_micro, 0n);
     };
     const before = await earned();
     await giveBack(request_id, 40n, `ticket ${request_id}`);
     assert.equal((await earned()) - before, -40n);
-    const spenders = await topAccounts(db, 7, 100);
+    const spenders = await listTopAccounts(db, 7, 100);
     const spender = spenders.find((row) => row.account_id === who.account_id);
     assert.deepEqual([spender!.charged_usd_micro, spender!.completed], [60n, 1n]);
     const [margin] = await withMargins(db, [request_id]);
@@ -167,7 +167,7 @@ describe('a refund', () => {
     await rollUpDays(db);
     const daysOf = async () => {
       const days = new Map<string, bigint>();
-      for (const { day, charged_usd_micro: sum } of await revenue(db, 7))
+      for (const { day, charged_usd_micro: sum } of await readRevenue(db, 7))
         days.set(day, (days.get(day) ?? 0n) + sum);
       return [...days].sort(([a], [b]) => a.localeCompare(b)).map(([, sum]) => sum);
     };
