@@ -61,7 +61,7 @@ interface Slice extends LoadResult {
 }
 
 /** The result of one contender in one round. */
-interface Measured {
+interface Measurement {
   requests: number;
   /** Replies with an unexpected status or none. */
   failed: number;
@@ -87,7 +87,7 @@ export async function compare(
   { seconds, rounds }: Effort,
   beforeRound: () => Promise<void> = async () => {},
 ): Promise<Row[]> {
-  const results: Measured[][] = [];
+  const results: Measurement[][] = [];
   for (let round = 0; round < rounds; round++) {
     await beforeRound();
     results.push(await measureRound(bench, contenders, seconds));
@@ -106,7 +106,7 @@ async function measureRound(
   bench: Bench,
   contenders: Contender[],
   seconds: number,
-): Promise<Measured[]> {
+): Promise<Measurement[]> {
   const lines: Line[] = [];
   try {
     for (const each of contenders) lines.push({ ...each, process: await each.start(), slices: [] });
@@ -136,7 +136,7 @@ async function loadOne(bench: Bench, line: Line, seconds: number): Promise<Slice
   return { ...result, service: after[0] - before[0], postgres: after[1] - before[1] };
 }
 
-function measured({ slices, process }: Line): Measured {
+function measured({ slices, process }: Line): Measurement {
   const sum = (of: (slice: Slice) => number) => slices.reduce((all, each) => all + of(each), 0);
   const requests = sum((slice) => slice.requests);
   const sent = sum((slice) => slice.sent);
@@ -153,8 +153,8 @@ function measured({ slices, process }: Line): Measured {
   };
 }
 
-function told(what: string, all: Measured[], reference: Measured[]): Row {
-  const middle = (of: (result: Measured) => number) => median(all.map(of));
+function told(what: string, all: Measurement[], reference: Measurement[]): Row {
+  const middle = (of: (result: Measurement) => number) => median(all.map(of));
   const ratios = all.map((result, i) => (result.rate / reference[i]!.rate) * 100);
   return {
     what,

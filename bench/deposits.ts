@@ -8,7 +8,7 @@ import { playWorld } from '../server/test/chains/play-kit.ts';
 import { serveRpc } from '../server/test/chains/rpc-server.ts';
 import * as chains from '../server/src/db/deposits/chains.ts';
 import { createAccount } from '../server/src/operations/accounts/account.ts';
-import { depositAddress } from '../server/src/operations/deposits/deposit-address.ts';
+import { issueAddress } from '../server/src/operations/deposits/deposit-address.ts';
 import { chain, keyOf, usdt } from '../server/test/operations/deposits-kit.ts';
 import type { Bench } from './service.ts';
 import { round } from './calls.ts';
@@ -85,7 +85,7 @@ async function progressOf(db: Bench['db'], name: string): Promise<Row> {
 async function fill({ db }: Bench): Promise<string> {
   const key = keyOf('evm');
   const { id } = await createAccount(db, { email: 'payer@example.com', is_operator: false });
-  const { address } = await depositAddress(db, id, key);
+  const { address } = await issueAddress(db, id, key);
   await db.run(
     rawSql(
       `insert into deposit_addresses (family, address, account_id, key_id, index, retired_at)

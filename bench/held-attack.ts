@@ -8,10 +8,10 @@ import { fieldOf } from '../server/src/lib/unknown.ts';
 export interface Attack {
   port: number;
   keys: string[];
-  wanted: Held;
+  wanted: HeldLoad;
 }
 
-export interface Held {
+export interface HeldLoad {
   bodies: number;
   streams: number;
   chats: number;
@@ -25,7 +25,7 @@ const localAddress = '127.0.0.2';
 const againMs = 5_000;
 
 const { port, keys, wanted } = workerData as Attack;
-const held: Held = { bodies: 0, streams: 0, chats: 0 };
+const held: HeldLoad = { bodies: 0, streams: 0, chats: 0 };
 let calls = 0;
 const key = () => keys[calls++ % keys.length]!;
 
@@ -41,7 +41,7 @@ function later(begin: () => void): void {
 }
 
 /** Opens a call again and again; it counts as held while it is open and not refused. */
-function keep(what: keyof Held, bytes: () => Buffer): void {
+function keep(what: keyof HeldLoad, bytes: () => Buffer): void {
   const socket = net.connect({ port, host: '127.0.0.1', localAddress });
   let holds = false;
   let isAnswered = false;

@@ -7,7 +7,7 @@ import { headers, input, submitRequest } from './calls.ts';
 import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Question, Row } from './run.ts';
 import type { Bench } from './service.ts';
-import type { Attack, Held } from './held-attack.ts';
+import type { Attack, HeldLoad } from './held-attack.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 import { fromJson } from '../server/src/lib/json.ts';
 
@@ -39,8 +39,8 @@ const question: Question = {
       const worker = new Worker(new URL('./held-attack.ts', import.meta.url), {
         workerData: attack,
       });
-      let held: Held = { bodies: 0, streams: 0, chats: 0 };
-      worker.on('message', (now: Held) => (held = now));
+      let held: HeldLoad = { bodies: 0, streams: 0, chats: 0 };
+      worker.on('message', (now: HeldLoad) => (held = now));
       await new Promise((resolve) => setTimeout(resolve, settleSeconds * 1000));
       const beside = await measure();
       const during = held;
@@ -57,7 +57,7 @@ const question: Question = {
 };
 export default question;
 
-function rowOf(what: string, result: LoadResult, reference: LoadResult, held: Held): Row {
+function rowOf(what: string, result: LoadResult, reference: LoadResult, held: HeldLoad): Row {
   const { latencies, statuses, errors, rate } = result;
   const p99 = within(latencies, 0.99);
   const others = Object.entries(statuses).filter(([status]) => !/^(200|202|503)$/.test(status));

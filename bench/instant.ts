@@ -29,7 +29,7 @@ export function createInstant(chatUrl: string | null): Upstream {
         maxBytes: 1_000_000,
       });
       const said = objectOf(JSON.parse(Buffer.from(reply.body).toString()));
-      return { outcome: 'reply', told: null, events: eventsOf(call, [said]) };
+      return { outcome: 'reply', reportedUsage: null, events: eventsOf(call, [said]) };
     },
   };
 }

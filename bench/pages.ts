@@ -32,7 +32,7 @@ const question: Question = {
     const first = await open(0, () => {});
     first.destroy();
     const rest = await settled(process.rssMb);
-    const heard: Heard = { at: new Map(), waiting: new Map() };
+    const heard: HeardEvents = { at: new Map(), waiting: new Map() };
     const hear = (text: string) => {
       for (const [, id, status] of text.matchAll(told)) {
         heard.at.set(`${id} ${status}`, now());
@@ -73,7 +73,7 @@ const told = /"request_id":"([^"]+)","model_id":"[^"]+","kind":"[^"]+","status":
 const now = () => performance.now();
 
 /** When a page received each state of a request, and the callbacks that wait for one. */
-interface Heard {
+interface HeardEvents {
   at: Map<string, number>;
   waiting: Map<string, () => void>;
 }
@@ -83,7 +83,7 @@ async function measureDelays(
   what: string,
   { port }: Process,
   keys: string[],
-  heard: Heard,
+  heard: HeardEvents,
   seconds: number,
 ): Promise<Row> {
   const delays: number[] = [];

@@ -65,7 +65,7 @@ async function submit(port: number, keys: string[], name: string, count: number)
     });
 }
 
-interface Picked {
+interface PickedCounts {
   done: bigint;
   soon: bigint;
   p50: number;
@@ -77,7 +77,7 @@ interface Picked {
  * Resolves when all jobs of the paced upstream have ended. That upstream writes into each result
  * when it was ready.
  */
-async function finished(bench: Bench): Promise<Picked[]> {
+async function finished(bench: Bench): Promise<PickedCounts[]> {
   for (;;) {
     const [open] = await bench.db.run<{ n: bigint }>(
       rawSql(
@@ -87,7 +87,7 @@ async function finished(bench: Bench): Promise<Picked[]> {
     if (open!.n === 0n) break;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
-  return bench.db.run<Picked>(
+  return bench.db.run<PickedCounts>(
     rawSql(
       `with late as (
         select extract(epoch from r.completed_at) * 1000 - (s.output->>'ready_ms')::float8 as ms

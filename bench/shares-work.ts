@@ -11,7 +11,7 @@ export interface Work {
   keys: string[];
 }
 
-export interface Told {
+export interface WorkerReport {
   /** The address of the upstream, told first. */
   upstream?: string;
   /** Replies by status; `left`: calls that the caller gave up. */
@@ -157,14 +157,14 @@ const upstream = createServer((req, res) => {
 });
 upstream.listen(0, '127.0.0.1', () => {
   const at = Number(fieldOf(upstream.address(), 'port'));
-  parentPort!.postMessage({ upstream: `http://127.0.0.1:${at}/v1` } satisfies Told);
+  parentPort!.postMessage({ upstream: `http://127.0.0.1:${at}/v1` } satisfies WorkerReport);
 });
 
 parentPort!.on('message', (message: { port?: number; working?: boolean }) => {
   if (message.port !== undefined) {
     port = message.port;
     begin().then(
-      () => parentPort!.postMessage({ statuses: {} } satisfies Told),
+      () => parentPort!.postMessage({ statuses: {} } satisfies WorkerReport),
       (error: unknown) => {
         throw error;
       },
@@ -172,4 +172,4 @@ parentPort!.on('message', (message: { port?: number; working?: boolean }) => {
   }
   working = message.working ?? working;
 });
-setInterval(() => working && parentPort!.postMessage({ statuses } satisfies Told), 200);
+setInterval(() => working && parentPort!.postMessage({ statuses } satisfies WorkerReport), 200);

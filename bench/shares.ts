@@ -8,7 +8,7 @@ import type { Question, Row } from './run.ts';
 import type { Bench, Process } from './service.ts';
 import { fillHistory } from './shares-history.ts';
 import { serve } from './shares-serve.ts';
-import type { Told, Work } from './shares-work.ts';
+import type { WorkerReport, Work } from './shares-work.ts';
 import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
@@ -45,7 +45,7 @@ async function measureOne(
   const worker = new Worker(new URL('./shares-work.ts', import.meta.url), { workerData: work });
   let statuses: Record<string, number> = {};
   const upstream = await new Promise<string>((tell) =>
-    worker.on('message', (told: Told) => {
+    worker.on('message', (told: WorkerReport) => {
       if (told.upstream) tell(told.upstream);
       if (told.statuses) statuses = told.statuses;
     }),
@@ -148,7 +148,7 @@ async function statusOf({ port }: Process, key: string): Promise<Buffer> {
   return httpRequest('GET', `/v1/requests/${id}/status`, headers(key));
 }
 
-interface Busy {
+interface BusyService {
   bench: Bench;
   service: Process;
   key: string;
@@ -158,7 +158,7 @@ interface Busy {
  * Harmless calls a second that take as much CPU time, or as many as the service can answer. If that
  * is less, the row of the noisy account says so.
  */
-async function rateFor(wanted: number, { bench, service, key }: Busy): Promise<number> {
+async function rateFor(wanted: number, { bench, service, key }: BusyService): Promise<number> {
   const seconds = 3;
   for (let rate = 1_000; ;) {
     const spent = cpuOf(bench, service);

@@ -2,7 +2,7 @@
 
 import { useEffect, useState, type FormEvent } from 'react';
 
-interface Told {
+interface RunState {
   status: string;
   progress?: number;
   url?: string;
@@ -17,14 +17,14 @@ const words: Record<string, string> = {
 
 export default function Page() {
   const [id, setId] = useState<string>();
-  const [told, setTold] = useState<Told>();
+  const [told, setTold] = useState<RunState>();
   const [error, setError] = useState<string>();
 
   useEffect(() => {
     if (!id) return;
     const events = new EventSource(`/api/pictures/${id}`);
     events.addEventListener('message', ({ data }) => {
-      const now = JSON.parse(data) as Told;
+      const now = JSON.parse(data) as RunState;
       setTold(now);
       // Otherwise the browser would reconnect after the server has ended the stream.
       if (!['IN_QUEUE', 'IN_PROGRESS'].includes(now.status)) events.close();

@@ -1,4 +1,4 @@
-import type { Bill, Biller, Made } from '../upstreams/fakes/kit.ts';
+import type { Bill, Biller, MadeOutput } from '../upstreams/fakes/kit.ts';
 import { secondsOf, sizeOf } from '../upstreams/fakes/made.ts';
 import { vendorRules, type VendorRule } from './rules.ts';
 
@@ -66,7 +66,7 @@ function billFor(rule: VendorRule, sent: Input, files: Files): Bill {
   if (seconds !== null && (seconds < least || seconds > most))
     throw new NotTaken(`it takes ${least} to ${most} seconds`);
   if (Math.max(size.width, size.height) > sideMax) throw new NotTaken('the picture is too long');
-  const made: Made = { kind: rule.makes, ...size, ...(seconds !== null && { seconds }) };
+  const made: MadeOutput = { kind: rule.makes, ...size, ...(seconds !== null && { seconds }) };
   const billed = unitsOf(rule, { size, seconds: seconds ?? 0, count, input, files });
   const cut = rule.cut_to === undefined ? Infinity : lengthOf(input[rule.cut_to], files);
   if (seconds !== null) made.seconds = Math.min(seconds, cut);

@@ -9,7 +9,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import { fakeComfyui } from '../upstreams/fakes/comfyui.ts';
 import { fakeFal } from '../upstreams/fakes/fal.ts';
 import { fakeKie } from '../upstreams/fakes/kie.ts';
-import type { Accepted, Biller, FakeUpstream } from '../upstreams/fakes/kit.ts';
+import type { AcceptedJob, Biller, FakeUpstream } from '../upstreams/fakes/kit.ts';
 import { film, picture, sound } from '../upstreams/fakes/made.ts';
 import { fakeOpenai } from '../upstreams/fakes/openai.ts';
 import { fakeReplicate } from '../upstreams/fakes/replicate.ts';
@@ -227,7 +227,7 @@ function none(): never {
 }
 
 /** Whether the job belongs to the request: by the upstream's id of the job, else by the prompt. */
-function isOf(job: Accepted, handles: string, input: Input): boolean {
+function isOf(job: AcceptedJob, handles: string, input: Input): boolean {
   if (job.id.startsWith('img_')) return job.input.prompt === input.prompt;
   return handles.includes(`"${job.id}"`);
 }

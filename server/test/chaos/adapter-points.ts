@@ -1,5 +1,5 @@
-import { canStop, type Place, type Tracked, type World } from './adapter-world.ts';
-import type { Hold, Role, When } from './door.ts';
+import { canStop, type Place, type TrackedRequest, type World } from './adapter-world.ts';
+import type { Hold, Role, KillMoment } from './door.ts';
 import { factsOf, jobsOf, type End, type Fact } from './adapter-verdict.ts';
 import type { Fault } from '../upstreams/fakes/kit.ts';
 
@@ -15,7 +15,7 @@ export interface Point {
   /** Submits, brings every request to the point, and kills the process. */
   play(stage: Stage): Promise<void>;
   /** Must hold for every request after the kill; otherwise the point was missed. */
-  every: (fact: Fact, jobs: number, tracked: Tracked) => boolean;
+  every: (fact: Fact, jobs: number, tracked: TrackedRequest) => boolean;
   /** Must hold for at least one request. */
   some?: (fact: Fact) => boolean;
   /** After the kill every upstream has this fault, if any, and requests must end this way. */
@@ -147,7 +147,7 @@ async function askedFor(stage: Stage): Promise<void> {
 }
 
 /** Kills the process while every call to stop a job is held. */
-function stopping(when: When, how: 'go' | 'drop') {
+function stopping(when: KillMoment, how: 'go' | 'drop') {
   return async (stage: Stage): Promise<void> => {
     await stage.run();
     const holds = stage.hold('cancel', when);
@@ -187,7 +187,12 @@ async function atWrite(stage: Stage, table: 'attempts', write: 'lost' | 'kept'):
 }
 
 /** Kills the process while every call of this role is held. */
-async function atCall(stage: Stage, role: Role, when: When, how: 'go' | 'drop'): Promise<void> {
+async function atCall(
+  stage: Stage,
+  role: Role,
+  when: KillMoment,
+  how: 'go' | 'drop',
+): Promise<void> {
   const holds = stage.hold(role, when);
   await stage.submit();
   await stage.reached(holds);
@@ -199,7 +204,7 @@ async function atCall(stage: Stage, role: Role, when: When, how: 'go' | 'drop'):
 async function atAnswer(
   stage: Stage,
   role: Role,
-  when: When,
+  when: KillMoment,
   table: 'attempts' | 'transfers',
   write: 'lost' | 'kept',
 ): Promise<void> {
@@ -225,7 +230,7 @@ export class Stage {
   readonly world: World;
   readonly point: Point;
   readonly callbacks: boolean;
-  tracked: Tracked[] = [];
+  tracked: TrackedRequest[] = [];
 
   constructor(world: World, point: Point, callbacks: boolean) {
     this.world = world;
@@ -244,7 +249,7 @@ export class Stage {
     );
   }
 
-  hold(role: Role, when: When): Hold[] {
+  hold(role: Role, when: KillMoment): Hold[] {
     return this.#places().map(({ door }) => door.hold(role, when));
   }
 

@@ -1,6 +1,6 @@
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import type { Tracked, World } from './adapter-world.ts';
+import type { TrackedRequest, World } from './adapter-world.ts';
 
 /** Compares the three journals: the jobs that upstreams accepted, the rows, the books. */
 
@@ -25,16 +25,16 @@ export interface Fact {
 
 export type End = 'COMPLETED' | 'CANCELLED' | 'outcome_unknown' | 'upstream_failed';
 
-export function jobsOf({ place, tag }: Tracked) {
+export function jobsOf({ place, tag }: TrackedRequest) {
   return place.door.jobsOf(tag);
 }
 
-export function classOf({ place: { rig }, callbacks }: Tracked): 'A' | 'B' | 'C' | 'C+' {
+export function classOf({ place: { rig }, callbacks }: TrackedRequest): 'A' | 'B' | 'C' | 'C+' {
   return rig.class === 'C' && rig.callsBack && callbacks ? 'C+' : rig.class;
 }
 
 /** The end that a request must have, according to its committed state while no process runs. */
-export function endOf(tracked: Tracked, { begun, handle, status, error_code }: Fact): End {
+export function endOf(tracked: TrackedRequest, { begun, handle, status, error_code }: Fact): End {
   if (!begun || handle) return 'COMPLETED';
   if (status === 'FAILED' && error_code === 'outcome_unknown') return 'outcome_unknown';
   const kind = classOf(tracked);
@@ -42,7 +42,7 @@ export function endOf(tracked: Tracked, { begun, handle, status, error_code }: F
   return kind === 'C+' && jobsOf(tracked).length > 0 ? 'COMPLETED' : 'outcome_unknown';
 }
 
-export async function factsOf(world: World, tracked: Tracked[]): Promise<Map<string, Fact>> {
+export async function factsOf(world: World, tracked: TrackedRequest[]): Promise<Map<string, Fact>> {
   const rows = await world.db.run<Omit<Fact, 'stored'>>(
     rawSql(
       `select r.id, r.status, r.attempt, r.charged_usd_micro as charged, r.error_code,
@@ -67,7 +67,7 @@ export async function factsOf(world: World, tracked: Tracked[]): Promise<Map<str
 /** Violations of the laws, in words, for requests that had enough time to end. */
 export async function compare(
   world: World,
-  tracked: Tracked[],
+  tracked: TrackedRequest[],
   ends: ReadonlyMap<string, End>,
 ): Promise<string[]> {
   const facts = await factsOf(world, tracked);
@@ -92,7 +92,7 @@ export async function compare(
   return [...violations, ...world.refusedCalls(), ...(await booksOf(world))];
 }
 
-function wrongWith(each: Tracked, fact: Fact, end: End): string[] {
+function wrongWith(each: TrackedRequest, fact: Fact, end: End): string[] {
   const { status, error_code, charged, money } = fact;
   const wrong: string[] = [];
   const jobs = jobsOf(each).length;
@@ -116,7 +116,7 @@ function wrongWith(each: Tracked, fact: Fact, end: End): string[] {
 }
 
 /** Everything needed to understand a violation. */
-function describe(each: Tracked, fact: Fact, wrong: string[]): string {
+function describe(each: TrackedRequest, fact: Fact, wrong: string[]): string {
   const { place, tag, id, point, callbacks } = each;
   const { status, attempt, charged, error_code, attempts, money } = fact;
   const row = { status, attempt, charged: String(charged), error_code, money };

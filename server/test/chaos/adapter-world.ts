@@ -24,7 +24,7 @@ export interface Place {
 }
 
 /** A request and its expected charge. */
-export interface Tracked {
+export interface TrackedRequest {
   place: Place;
   charge: bigint;
   tag: string;
@@ -142,7 +142,7 @@ export class World {
   // ── Callers ───────────────────────────────────────────────────────────────────────────────────
 
   /** Submits a request of the rig, repeating it until the answer is definite. */
-  async submit(place: Place, point: string, callbacks: boolean): Promise<Tracked> {
+  async submit(place: Place, point: string, callbacks: boolean): Promise<TrackedRequest> {
     const n = ++this.#tags;
     const tag = tagOf(n);
     const { kinds } = place.rig;

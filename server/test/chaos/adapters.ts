@@ -1,6 +1,6 @@
 import { compare, endOf, factsOf, type End } from './adapter-verdict.ts';
 import { points, Stage, type Point } from './adapter-points.ts';
-import { World, type Tracked } from './adapter-world.ts';
+import { World, type TrackedRequest } from './adapter-world.ts';
 import { pause, type Node } from './harness.ts';
 
 /**
@@ -80,7 +80,7 @@ function pointNamed(part: string): Point {
 class Run {
   readonly #world: World;
   readonly #options: AdapterOptions;
-  readonly #all: Tracked[] = [];
+  readonly #all: TrackedRequest[] = [];
   readonly #ends = new Map<string, End>();
   readonly violations: string[] = [];
   #kills = 0;
@@ -125,7 +125,7 @@ class Run {
    * must reach this end.
    */
   async #finish(
-    tracked: Tracked[],
+    tracked: TrackedRequest[],
     callbacks: boolean,
     after?: Point['afterwards'],
   ): Promise<void> {
@@ -203,7 +203,7 @@ class Run {
   }
 
   /** Submits during most of the time in which processes are killed. */
-  #submitAll(callbacks: boolean): Promise<Tracked[]> {
+  #submitAll(callbacks: boolean): Promise<TrackedRequest[]> {
     const world = this.#world;
     const each = async (_: unknown, i: number) => {
       await pause((this.#options.loopMs * 0.8 * i) / loopRequests);

@@ -15,7 +15,7 @@ export interface Hold {
  * When the call is stopped. before: the upstream has not seen it. after: the upstream has acted,
  * and no byte of the answer is sent. half: half of the answer is sent.
  */
-export type When = 'before' | 'after' | 'half';
+export type KillMoment = 'before' | 'after' | 'half';
 
 const tagForm = /chaos-\d+x/;
 const cancelForm = /\/cancel$|^\/(?:interrupt|queue)$/;
@@ -36,7 +36,7 @@ export class Door {
   /** Number of calls that have arrived and are not answered. */
   underWay = 0;
   readonly #random: () => number;
-  #stops: { role: Role; when: When; stop: Stop }[] = [];
+  #stops: { role: Role; when: KillMoment; stop: Stop }[] = [];
 
   constructor(fake: FakeUpstream, random: () => number) {
     this.fake = fake;
@@ -45,7 +45,7 @@ export class Door {
   }
 
   /** Stops the next call of this role. */
-  hold(role: Role, when: When): Hold {
+  hold(role: Role, when: KillMoment): Hold {
     const stop = new Stop();
     this.#stops.push({ role, when, stop });
     return stop;

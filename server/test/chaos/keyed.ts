@@ -4,7 +4,7 @@ import {
   faultSwitch,
   outputAnswer,
   serve,
-  type Accepted,
+  type AcceptedJob,
   type Answer,
   type Call,
   type FakeUpstream,
@@ -18,7 +18,7 @@ import {
 const key = 'keyed-0123456789';
 
 async function fakeKeyed(): Promise<FakeUpstream> {
-  const journal: (Accepted & { looks: number })[] = [];
+  const journal: (AcceptedJob & { looks: number })[] = [];
   const switched = faultSwitch();
   let held = false;
   const served = await serve((call) => {

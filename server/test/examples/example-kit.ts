@@ -14,11 +14,11 @@ export interface World {
   dir: string;
   /** The variables that a reader exports. */
   env: Record<string, string>;
-  run(command: string, args: string[], env?: Record<string, string>): Promise<Ran>;
+  run(command: string, args: string[], env?: Record<string, string>): Promise<CommandResult>;
   stop(): Promise<void>;
 }
 
-export interface Ran {
+export interface CommandResult {
   code: number | null;
   stdout: string;
   stderr: string;

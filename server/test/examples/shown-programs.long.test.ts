@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { programs, type SnippetCall, type SnippetLanguage } from '../../src/core/snippets.ts';
 import { originOf } from '../kit/web.ts';
-import { missing, openWorld, type Ran, type World } from './example-kit.ts';
+import { missing, openWorld, type CommandResult, type World } from './example-kit.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 let world: World;
@@ -44,7 +44,7 @@ function write(ending: string, program: string): string {
 
 const languages: Record<
   SnippetLanguage,
-  { skip: string | false; run: (program: string) => Promise<Ran> }
+  { skip: string | false; run: (program: string) => Promise<CommandResult> }
 > = {
   curl: {
     skip: missing('curl', '--version'),

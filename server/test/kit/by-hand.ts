@@ -21,7 +21,7 @@ export interface Customer {
   key_id: string;
 }
 
-export interface Wanted {
+export interface SubmitInput {
   amount?: bigint;
   upstream?: string;
   idempotency_key?: string | null;
@@ -59,7 +59,7 @@ export async function submitMany(
 }
 
 /** The submit as an HTTP route would pass it. */
-export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}): Submit {
+export function submitOf({ account_id, key_id }: Customer, wanted: SubmitInput = {}): Submit {
   const { amount = 10_000n, idempotency_key = null, body = 'a body', call_seconds = null } = wanted;
   const amountText = String(amount);
   return {
@@ -99,14 +99,18 @@ export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}):
 export async function trySubmit(
   db: Database,
   who: Customer,
-  wanted: Wanted = {},
+  wanted: SubmitInput = {},
 ): Promise<SubmitResult | ApiError> {
   const [verdict] = await submitMany(db, [submitOf(who, wanted)]);
   return verdict!;
 }
 
 /** Submits and returns the request's id. Throws if it is refused. */
-export async function submit(db: Database, who: Customer, wanted: Wanted = {}): Promise<string> {
+export async function submit(
+  db: Database,
+  who: Customer,
+  wanted: SubmitInput = {},
+): Promise<string> {
   const verdict = await trySubmit(db, who, wanted);
   if (verdict instanceof Error) throw verdict;
   return verdict.request_id;
@@ -221,15 +225,15 @@ export async function balanceOf(
   return row!;
 }
 
-export interface Spent {
+export interface KeySpend {
   month: string;
   pending: bigint;
   posted: bigint;
   open: number;
 }
 
-export async function usageOf(db: Database, { key_id }: { key_id: string }): Promise<Spent> {
-  const [row] = await db.run<Spent>(
+export async function usageOf(db: Database, { key_id }: { key_id: string }): Promise<KeySpend> {
+  const [row] = await db.run<KeySpend>(
     sql`select to_char(month, 'YYYY-MM') as month, pending_usd_micro as pending, posted_usd_micro as posted, open_requests as open
      from key_usage where key_id = ${key_id}`,
   );

@@ -1,6 +1,6 @@
 import type {
-  Answering,
-  Asked,
+  AnswerContext,
+  ReplyContext,
   ReadCall,
   ReplyWriter,
   SentEvent,
@@ -22,11 +22,11 @@ export function promptIn(body: Json): Conversation {
 
 /** A call as a server of chat completions gets it that knows all fields. */
 export function chatBodyOf({ conversation, model, max_tokens, stream }: ReadCall): Json {
-  const call = { conversation, model, max_tokens: max_tokens!, marks: true, stream };
+  const call = { conversation, model, max_tokens: max_tokens!, cacheControl: true, stream };
   return completionOf(call, undefined, { developer: false }).body;
 }
 
-const asked: Asked = {
+const asked: ReplyContext = {
   request_id: '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
   custom: new Set(),
   api: 'completions',
@@ -43,7 +43,7 @@ export function piecesOf(chunks: readonly Json[]): ReplyEvent[] {
   return pieces;
 }
 
-type OpenWriter = (answering: Answering) => ReplyWriter;
+type OpenWriter = (answering: AnswerContext) => ReplyWriter;
 
 function writerOf(open: OpenWriter, body: Json, stream: boolean): ReplyWriter {
   const { request_id } = asked;

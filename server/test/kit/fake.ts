@@ -5,7 +5,7 @@ import type {
   ChatOutcome,
   Handle,
   JobState,
-  Result,
+  JobResult,
   StartJob,
   StartOutcome,
   Upstream,
@@ -46,7 +46,7 @@ export const tinyPng = Buffer.from(
   'base64',
 );
 
-export function images(count: number): Result {
+export function images(count: number): JobResult {
   const media = Array.from({ length: count }, () => ({
     field: 'images',
     source: { bytes: tinyPng },
@@ -86,7 +86,7 @@ export function createFake(
       const outcome = await (fake.behave.chat ?? hello)(said);
       if (outcome.outcome !== 'reply' && outcome.outcome !== 'stream') return outcome;
       const chunks = outcome.outcome === 'stream' ? outcome.chunks : [outcome.reply];
-      return { outcome: 'reply', told: null, events: eventsOf(call, chunks), ignored };
+      return { outcome: 'reply', reportedUsage: null, events: eventsOf(call, chunks), ignored };
     },
   };
   return fake;

@@ -2,7 +2,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo, Socket } from 'node:net';
 
 /** A proxy between a client and a service that breaks calls as a test asks. */
-export interface Faulty {
+export interface FaultyProxy {
   base: string;
   /** The address that calls are forwarded to; a restarted service has another one. */
   target: string;
@@ -39,8 +39,8 @@ export function refused(status: number, code: string, headers: Record<string, st
   return { status, headers, body: JSON.stringify({ error }) };
 }
 
-export async function startFaulty(target: string): Promise<Faulty> {
-  const faulty: Faulty = {
+export async function startFaulty(target: string): Promise<FaultyProxy> {
+  const faulty: FaultyProxy = {
     base: '',
     target,
     calls: [],

@@ -7,14 +7,14 @@ import * as verbs from '../../src/operations/accounts/key.ts';
 /** Bounds that no test reaches. */
 const bounds = { rpm: 1e9, open_jobs: 1e9 };
 
-interface Wanted extends KeyChange {
+interface KeyInput extends KeyChange {
   account_id: string;
   name: string;
   scope?: KeyScope;
 }
 
 /** A key that an account's people make; no operator limits it. */
-export async function createKey(db: Database, wanted: Wanted) {
+export async function createKey(db: Database, wanted: KeyInput) {
   const by = { who: 'people', account_id: wanted.account_id, bounds } as const;
   return (await verbs.createKey(db, by, wanted)).answer;
 }

@@ -17,7 +17,7 @@ interface Operation extends Json {
   responses: Record<string, Json>;
 }
 
-interface Documented {
+interface DocumentedPath {
   template: string;
   pattern: RegExp;
   operations: Record<string, Operation>;
@@ -39,7 +39,7 @@ export const document = JSON.parse(
   readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8'),
 ) as Json & { paths: Record<string, Json>; components: Record<string, Record<string, Json>> };
 
-const paths: Documented[] = Object.entries(document.paths).map(([template, item]) => ({
+const paths: DocumentedPath[] = Object.entries(document.paths).map(([template, item]) => ({
   template,
   pattern: patternOf(template, 'servers' in item),
   operations: Object.fromEntries(

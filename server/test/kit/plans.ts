@@ -15,14 +15,14 @@ export interface Node {
   Plans?: Node[];
 }
 
-type Explained = { 'QUERY PLAN': [{ Plan: Node }] };
+type Explanation = { 'QUERY PLAN': [{ Plan: Node }] };
 
 const explain = ({ text, values }: Statement, more = ''): Statement =>
   rawSql(`explain (${more}format json) ${text}`, values);
 
 /** The plan for these values. */
 export async function planFor(db: Database, one: Statement, more = ''): Promise<Node> {
-  const rows = await db.run<Explained>(explain(one, more));
+  const rows = await db.run<Explanation>(explain(one, more));
   return rows[0]!['QUERY PLAN'][0].Plan;
 }
 
@@ -36,7 +36,7 @@ export function planForAll(
   return db.tx(async (tx) => {
     await tx.run(rawSql('set local plan_cache_mode = force_generic_plan'));
     await tx.run(rawSql(`prepare asked as ${one.text}`));
-    const rows = await tx.run<Explained>(rawSql(`explain (${more}format json) ${execute}`));
+    const rows = await tx.run<Explanation>(rawSql(`explain (${more}format json) ${execute}`));
     await tx.run(rawSql('deallocate asked'));
     return rows[0]!['QUERY PLAN'][0].Plan;
   });

@@ -1,10 +1,10 @@
-import type { Asked, OpenReader } from '../../src/core/apis/api.ts';
+import type { ReplyContext, OpenReader } from '../../src/core/apis/api.ts';
 import { readReply } from '../../src/core/apis/read-reply.ts';
 import { gatherReply, type ReplyEvent } from '../../src/core/chat/reply.ts';
 
 /** Reads replies of upstreams for the tests of their readers. */
 
-export const asked: Asked = {
+export const asked: ReplyContext = {
   request_id: '0190-a',
   api: 'completions',
   custom: new Set(['patch']),

@@ -8,7 +8,7 @@ import { exchange, type ExchangeOptions } from './wire.ts';
 
 /** Malformed calls, and assertions that they did no harm. */
 
-export interface Sent extends ExchangeOptions {
+export interface RoughCall extends ExchangeOptions {
   headers?: string[];
   body?: string | Buffer;
   /** Replaces the usual headers: Host, `Connection: close` and the account's key. */
@@ -20,7 +20,7 @@ export function send(
   service: Service,
   account: TestAccount,
   line: string,
-  sent: Sent = {},
+  sent: RoughCall = {},
 ): Promise<Reply | undefined> {
   const { headers = [], body = '', usual, ...options } = sent;
   const own = usual ?? ['Host: x', 'Connection: close', `Authorization: Key ${account.key}`];
