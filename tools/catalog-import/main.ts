@@ -20,8 +20,15 @@ import { fal } from './fal.ts';
 import { openrouter } from './openrouter.ts';
 import { replicate } from './replicate.ts';
 import { plain, problemOf } from './row.ts';
-import { objectsIn, type Found, type Json, type LeftOut, type Row, type Vendor } from './vendor.ts';
-import type { Wanted } from './vendor.ts';
+import {
+  objectsIn,
+  type FoundModel,
+  type Json,
+  type LeftOut,
+  type Row,
+  type Vendor,
+  type ModelSelection,
+} from './vendor.ts';
 import { catalogYaml } from './yaml.ts';
 
 const vendors: Readonly<Record<string, Vendor>> = { openrouter, fal, replicate };

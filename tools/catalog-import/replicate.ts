@@ -1,8 +1,15 @@
 import { isObject, objectOf } from '../../server/src/lib/json.ts';
 import { mediaRow } from './row.ts';
 import { plainSchema } from './schema.ts';
-import { getJson, objectsIn, text } from './vendor.ts';
-import type { Found, Json, Terms, Vendor } from './vendor.ts';
+import {
+  getJson,
+  objectsIn,
+  text,
+  type FoundModel,
+  type Json,
+  type Terms,
+  type Vendor,
+} from './vendor.ts';
 
 type Kind = 'image' | 'video';
 

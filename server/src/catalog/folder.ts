@@ -3,9 +3,10 @@ import {
   settleIds,
   settleUpstreams,
   unknownUpstreams,
+  type FindUnsupported,
+  type Owners,
 } from '../core/catalog/catalog-conflicts.ts';
-import type { FindUnsupported, Owners } from '../core/catalog/catalog-conflicts.ts';
-import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
+import type { ParsedFile, FileProblem } from '../core/catalog/catalog-file.ts';
 import type { Model } from '../core/catalog/catalog.ts';
 import { statedLosses } from '../core/catalog/listed-price.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';

@@ -1,7 +1,19 @@
-import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
-import type { Document, Node } from 'yaml';
-import { parseCatalogFile } from '../core/catalog/catalog-file.ts';
-import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
+import {
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Document,
+  type Node,
+} from 'yaml';
+import {
+  parseCatalogFile,
+  type ParsedFile,
+  type FileProblem,
+} from '../core/catalog/catalog-file.ts';
 import { integerOf } from '../lib/long-integers.ts';
 import { messageOf } from '../lib/unknown.ts';
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, type Stats } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, rm, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { freeBytesAt } from '../lib/files/free-bytes.ts';
 import { makeFolders } from '../lib/files/make-folders.ts';

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import type { UpstreamDefinition } from '../../src/core/catalog/upstream-definition.ts';
 import { validateInput } from '../../src/core/catalog/model-input.ts';
 import { parseCatalogText } from '../../src/catalog/text.ts';
-import { openCatalog } from '../../src/catalog/catalog.ts';
+import { openCatalog, type CatalogOptions } from '../../src/catalog/catalog.ts';
 import { checkFolder } from '../../src/catalog/check-folder.ts';
-import type { CatalogOptions } from '../../src/catalog/catalog.ts';
 import { until } from '../kit/until.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);

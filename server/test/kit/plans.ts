@@ -1,5 +1,4 @@
-import type { Database, Statement, Transaction } from '../../src/lib/sql/sql.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, type Database, type Statement, type Transaction } from '../../src/lib/sql/sql.ts';
 
 /** Plans of statements, and what they read. */
 

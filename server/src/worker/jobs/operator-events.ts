@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { eventLetter, eventView } from '../../core/operator-event.ts';
-import * as people from '../../db/accounts/people.ts';
+import * as operators from '../../db/accounts/operators.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import { throttleLog } from '../../lib/log-throttle.ts';
 import type { Letter } from '../../lib/mail.ts';
