@@ -1,4 +1,5 @@
-import { LogThrottle, throttled } from '../../lib/log-throttle.ts';
+import { LogThrottle, throttleLog } from '../../lib/log-throttle.ts';
+import { repeat } from '../../lib/repeat.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { beginDueReads, type ChainDeps } from '../read-chains.ts';
 
@@ -45,14 +46,15 @@ export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): Cha
       reads.add(ended);
     }
   };
-  const warn = throttled((told) => deps.log.warn(told, 'could not look for chains to read'));
-  let last: Promise<void> = Promise.resolve();
-  const round = () => (last = last.then(begin).catch(warn));
+  const warn = throttleLog((told) => deps.log.warn(told, 'could not look for chains to read'));
   // If `chainSeconds` is short, checks come after twice that time: after exactly that time, a check
   // would come just before the chain is due.
   const everyMs = Math.min(checkMs, deps.chainSeconds * 2_000);
-  const timer = running && deps.chains.length > 0 ? setInterval(round, everyMs) : undefined;
-  timer?.unref();
+  const round = async () => {
+    await begin().catch(warn);
+    return everyMs;
+  };
+  const rounds = running && deps.chains.length > 0 ? repeat(round, everyMs) : null;
   return {
     async runOnce() {
       await begin();
@@ -60,9 +62,8 @@ export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): Cha
     },
     async stop() {
       isStopping = true;
-      clearInterval(timer);
       hangUp();
-      await last;
+      await rounds?.stop();
       await Promise.all(reads);
     },
   };

@@ -11,6 +11,7 @@ import * as addresses from '../../db/deposits/addresses.ts';
 import * as installation from '../../db/installation.ts';
 import { readUnfinished } from '../../db/requests/unfinished.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
+import { repeat, type Repetition } from '../../lib/repeat.ts';
 import { isUnavailable, type Database } from '../../lib/sql/sql.ts';
 import { isCount, objectOf } from '../../lib/json.ts';
 
@@ -42,8 +43,8 @@ interface WatchDeps {
 
 /** Resolves after the first check has ended or failed. */
 export async function watchInstallation(deps: WatchDeps): Promise<InstallationWatch> {
-  const watch = new Watch(deps);
-  await watch.look();
+  const watch = new CopyWatch(deps);
+  await watch.begin();
   return watch;
 }
 
@@ -57,8 +58,7 @@ class CopyWatch implements InstallationWatch {
   #knownAt = -Infinity;
   /** False if this server does not report its timeline. */
   #tellsTimeline = true;
-  #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
+  #looks: Repetition | undefined;
 
   constructor(deps: WatchDeps) {
     this.#deps = deps;
@@ -79,23 +79,24 @@ class CopyWatch implements InstallationWatch {
   }
 
   stop(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
+    void this.#looks?.stop();
   }
 
-  async look(): Promise<void> {
-    let isKnown = false;
+  begin(): Promise<void> {
+    this.#looks = repeat(() => this.#look());
+    return this.#looks.first;
+  }
+
+  async #look(): Promise<number> {
     try {
       await this.#judge();
       this.#knownAt = performance.now();
-      isKnown = true;
+      return this.#deps.everyMs;
     } catch (err) {
       if (!isUnavailable(err))
         this.#warn('look', { err }, 'could not check whether this database is a restored copy');
+      return againMs;
     }
-    if (this.#isOver) return;
-    this.#timer = setTimeout(() => void this.look(), isKnown ? this.#deps.everyMs : againMs);
-    this.#timer.unref();
   }
 
   async #judge(): Promise<void> {

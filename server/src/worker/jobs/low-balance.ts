@@ -7,8 +7,7 @@ import * as operatorEvents from '../../db/operator-events.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
 import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
-import type { Letter } from '../../lib/mail.ts';
-import type { Database } from '../../lib/sql/sql.ts';
+import { repeat } from '../../lib/repeat.ts';
 import { sendNotification } from '../../operations/requests/notification.ts';
 import { webhookFetch, type WebhookFetches } from '../../operations/requests/webhook-fetch.ts';
 
@@ -38,23 +37,15 @@ export interface BalanceDeps extends WebhookFetches {
 export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
   stop(): Promise<void>;
 } {
-  let running: Promise<unknown> = Promise.resolve();
   const look = async () => {
-    if (!deps.mayTell()) return;
+    if (!deps.mayTell()) return checkMs;
     try {
       await tellLowBalances(deps);
     } catch (err) {
       deps.log.warn({ err }, 'could not check for low balances');
     }
   };
-  const timer = setInterval(() => (running = running.then(look)), checkMs);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return repeat(look, checkMs);
 }
 
 /** One check. Returns how many accounts were notified. */

@@ -5,6 +5,7 @@ import * as operatorEvents from '../../db/operator-events.ts';
 import { throttleLog } from '../../lib/log-throttle.ts';
 import type { Letter } from '../../lib/mail.ts';
 import type { Fetch } from '../../lib/outbound/fetch.ts';
+import { repeat, type Repetition } from '../../lib/repeat.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { bundleUnknown } from '../../operations/operator-events.ts';
 import { sendNotification } from '../../operations/requests/notification.ts';
@@ -68,9 +69,9 @@ class Job implements EventJob {
   readonly #channels: operatorEvents.Channel[];
   readonly #stopping = new AbortController();
   readonly #senders = new Set<Promise<void>>();
-  readonly #timers: NodeJS.Timeout[] = [];
+  #timer: NodeJS.Timeout | undefined;
   readonly #warn: (err: unknown) => void;
-  #round: Promise<void> = Promise.resolve();
+  #rounds: Repetition | undefined;
 
   constructor(deps: EventDeps) {
     this.#deps = deps;
@@ -87,12 +88,12 @@ class Job implements EventJob {
     if (this.#channels.length === 0) return;
     await operatorEvents.noteChannels(this.#deps.db, this.#channels).catch(this.#warn);
     if (!this.#deps.running) return;
-    const every = (ms: number, work: () => void) =>
-      this.#timers.push(setInterval(work, ms).unref());
-    if (this.#deps.receiver !== null) every(checkMs, () => this.#addSender());
-    every(roundMs, () => {
-      this.#round = this.#round.then(() => this.#runRound()).catch(this.#warn);
-    });
+    if (this.#deps.receiver !== null)
+      this.#timer = setInterval(() => this.#addSender(), checkMs).unref();
+    this.#rounds = repeat(async () => {
+      await this.#runRound().catch(this.#warn);
+      return roundMs;
+    }, roundMs);
   }
 
   async runOnce(): Promise<void> {
@@ -103,8 +104,8 @@ class Job implements EventJob {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#timers.forEach((timer) => clearInterval(timer));
-    await Promise.all([this.#round, ...this.#senders]);
+    clearInterval(this.#timer);
+    await Promise.all([this.#rounds?.stop(), ...this.#senders]);
   }
 
   #mayWork(): boolean {

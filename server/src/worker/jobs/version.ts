@@ -6,6 +6,7 @@ import * as processes from '../../db/processes.ts';
 import { schemaNumber } from '../../db/schema.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
 import { newId } from '../../lib/id.ts';
+import { repeat, type Repetition } from '../../lib/repeat.ts';
 import { isUnavailable, type Connection } from '../../lib/sql/sql.ts';
 import { codeOf } from '../../lib/unknown.ts';
 
@@ -30,8 +31,8 @@ interface WatchDeps {
 
 /** Resolves after the first sign of life, or its failure. */
 export async function watchVersion(deps: WatchDeps): Promise<VersionWatch> {
-  const watch = new Watch(deps);
-  await watch.look();
+  const watch = new SchemaWatch(deps);
+  await watch.begin();
   return watch;
 }
 
@@ -40,9 +41,7 @@ class SchemaWatch implements VersionWatch {
   readonly #throttle = new LogThrottle();
   readonly #own: processes.OwnProcess;
   #moved: number | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #isOver = false;
+  #looks: Repetition | undefined;
 
   constructor(deps: WatchDeps) {
     this.#deps = deps;
@@ -57,32 +56,28 @@ class SchemaWatch implements VersionWatch {
   }
 
   async stop(): Promise<void> {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#looks?.stop();
     // A process that cannot take its row away counts as ended when the row is old enough.
     await processes.leave(this.#deps.db, this.#own.id).catch(() => {});
   }
 
-  look(): Promise<void> {
-    return (this.#looking = this.#look());
+  begin(): Promise<void> {
+    this.#looks = repeat(() => this.#look());
+    return this.#looks.first;
   }
 
-  async #look(): Promise<void> {
-    let pauseMs = this.#deps.everyMs ?? beatMs;
+  async #look(): Promise<number> {
     try {
       const { db } = this.#deps;
       this.#note(await processes.findNewestMigration(db));
       if (this.#moved === null) await processes.beat(db, this.#own);
+      return this.#deps.everyMs ?? beatMs;
     } catch (err) {
-      pauseMs = againMs;
       const expected = isUnavailable(err) || codeOf(err) === mayNotWrite;
       if (!expected && this.#throttle.due('look') !== null)
         this.#deps.log.warn({ err }, 'could not tell other processes of this version');
+      return againMs;
     }
-    if (this.#isOver) return;
-    this.#timer = setTimeout(() => void this.look(), pauseMs);
-    this.#timer.unref();
   }
 
   #note(newest: number): void {
