@@ -189,12 +189,16 @@ export async function openServices({
     await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each?.close()), catalog.close()]);
   };
-  const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
-  const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected, chains };
-  const inputs = createBudget(2 * config.FAREBOX_BODIES_MAX_BYTES, null);
-  const decoding = placesForDecoding(options.shareWaitMs);
-  const rest = { links, fetches, receiver: receiverOf(config), blocked, inputs, decoding, close };
-  return { ...shared, ...more, ...rest, ...watched };
+  const models = { catalog, overrides, upstreams, connected };
+  const stores = { db, storage, spool, log, metrics };
+  const outside = { fetches, chains, mail: mail?.send ?? null, receiver: receiverOf(config) };
+  const addresses = { links, secrets };
+  const work = { operations, events, hints, circuit, refusals, blocked, ...watched };
+  const limits = {
+    inputs: createBudget(2 * config.FAREBOX_BODIES_MAX_BYTES, null),
+    decoding: placesForDecoding(options.shareWaitMs),
+  };
+  return { ...models, ...stores, ...outside, ...addresses, ...work, ...limits, close };
 }
 
 /**
@@ -422,7 +426,6 @@ function openFetches(
   };
 }
 
-/** Whether upstreams can reach the base address. False if that is only guessed, not configured. */
 type OwnLinks = Links & { listensOn(port: number): void };
 
 /** With `PORT=0` the base address is unknown until `listensOn` is told the port. */
@@ -442,6 +445,7 @@ function linksOf(config: Config, secret: Buffer): OwnLinks {
   };
 }
 
+/** Whether upstreams can reach the base address. False if that is only guessed, not configured. */
 function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test }: Config) {
   if (base === null) return false;
   return test.includes(new URL(base).host) || judgeUrl(base, { httpsOnly: true }).ok;
