@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { createAccount } from '../server/src/operations/accounts/account.ts';
 import { deposit } from '../server/src/operations/accounts/deposit.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
+import { commandLine } from '../server/src/operations/operator-action.ts';
 import { headers, input, submitRequest } from './calls.ts';
 import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Question, Row } from './run.ts';
@@ -99,7 +100,7 @@ async function attackerKeys({ db }: Bench): Promise<string[]> {
     email: 'attacker@example.com',
     is_operator: false,
   });
-  await deposit(db, { account_id, amount: 1_000_000_000n, reference: 'attacker' });
+  await deposit(db, commandLine, { account_id, amount: 1_000_000_000n, reference: 'attacker' });
   const by = { who: 'operator' } as const;
   const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
   const keys: string[] = [];

@@ -9,6 +9,7 @@ import { openDatabase, rawSql, type Database } from '../server/src/lib/sql/sql.t
 import { createAccount } from '../server/src/operations/accounts/account.ts';
 import { deposit } from '../server/src/operations/accounts/deposit.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
+import { commandLine } from '../server/src/operations/operator-action.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 /** The environment of a bench: PostgreSQL with durable settings, and processes of the service. */
@@ -113,7 +114,11 @@ async function makeKeys(db: Database, count: number): Promise<string[]> {
   for (let i = 0; i < count; i++) {
     const email = `b${++accounts}@example.com`;
     const { id: account_id } = await createAccount(db, { email, is_operator: false });
-    await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: `bench ${account_id}` });
+    await deposit(db, commandLine, {
+      account_id,
+      amount: 1_000_000_000_000n,
+      reference: `bench ${account_id}`,
+    });
     const by = { who: 'operator' } as const;
     const limits = { monthly_limit_usd_micro: null, rpm: 1_000_000_000, open_jobs: 100_000_000 };
     keys.push((await createKey(db, by, { account_id, name: 'bench', ...limits })).answer.key);

@@ -10,6 +10,7 @@ import { fillHistory } from './shares-history.ts';
 import { serve } from './shares-serve.ts';
 import type { WorkerReport, Work } from './shares-work.ts';
 import { rawSql } from '../server/src/lib/sql/sql.ts';
+import { commandLine } from '../server/src/operations/operator-action.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
 
 const history = 500_000;
@@ -218,7 +219,7 @@ async function noisyAccount({ db }: Bench, folder: string) {
     email: 'noisy@example.com',
     is_operator: false,
   });
-  await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: 'noisy' });
+  await deposit(db, commandLine, { account_id, amount: 1_000_000_000_000n, reference: 'noisy' });
   const made = [];
   const wanted = { account_id, name: 'noisy' };
   while (made.length < keyCount)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { deposit } from '../kit/by-command-line.ts';
 import * as addresses from '../../src/db/deposits/addresses.ts';
-import { changeStatus, needAccount } from '../../src/operations/accounts/account.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
+import { changeStatus, requireAccount } from '../../src/operations/accounts/account.ts';
+import { commandLine } from '../../src/operations/operator-action.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
 import { keyOf, usdc } from '../operations/deposits-kit.ts';
 import type { Faults } from './play-kit.ts';
@@ -159,8 +160,8 @@ export const payerCases: Record<string, DepositCase> = {
 
   'to a suspended account is its money, and the account stays suspended': {
     async history(scene) {
-      const account = await needAccount(scene.db, scene.who.account_id);
-      await changeStatus(scene.db, account, 'suspended');
+      const account = await requireAccount(scene.db, scene.who.account_id);
+      await changeStatus(scene.db, commandLine, account, 'suspended');
       await scene.pay();
       await readAll(scene);
       assert.equal((await requireAccount(scene.db, account.id)).status, 'suspended');

@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deposit } from '../kit/by-command-line.ts';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
@@ -9,7 +10,6 @@ import { schemaOfSession } from '../../src/db/schema.ts';
 import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from '../kit/keys.ts';
 import { mulberry, startPaidUpstream, type PaidUpstream } from './upstream.ts';
 

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { deposit } from './by-command-line.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import type { EndTransition } from '../../src/core/request/request.ts';
 import { claimQueued, type Claim } from '../../src/db/requests/queue.ts';
@@ -8,7 +9,6 @@ import { sql, type Database } from '../../src/lib/sql/sql.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { moveMany } from '../../src/operations/requests/advance.ts';
 import { endMany, settleBatch } from '../../src/operations/requests/settle.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from './keys.ts';
 import type { Submit, SubmitResult } from '../../src/operations/requests/admit.ts';
 

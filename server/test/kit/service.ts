@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deposit } from './by-command-line.ts';
 import { startApp, type App } from '../../src/app.ts';
 import type { Chains } from '../../src/chains/chains.ts';
 import { readConfig } from '../../src/read-config.ts';
@@ -12,7 +13,6 @@ import { schemaOfSession } from '../../src/db/schema.ts';
 import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { proveBooks } from '../../src/ledger/audit.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
 import { createKey } from './keys.ts';
 import type { KeyChange } from '../../src/core/account/key-settings.ts';
 import type { Upstream } from '../../src/upstreams/upstream.ts';

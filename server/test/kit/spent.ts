@@ -1,5 +1,5 @@
+import { adjust } from './by-command-line.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { adjust } from '../../src/operations/accounts/deposit.ts';
 import type { Service, TestAccount } from './service.ts';
 
 /**

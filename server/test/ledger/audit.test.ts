@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { adjust, deposit, refund, createVouchers, voidVoucher } from '../kit/by-command-line.ts';
 import { audit, proveBooks, type AuditReport } from '../../src/ledger/audit.ts';
 import { laws } from '../../src/ledger/laws.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
-import { refund } from '../../src/operations/accounts/refund.ts';
 import { runAction, commandLine } from '../../src/operations/operator-action.ts';
-import {
-  createVouchers,
-  redeemVoucher,
-  voidVoucher,
-} from '../../src/operations/accounts/voucher.ts';
+import { redeemVoucher } from '../../src/operations/accounts/voucher.ts';
 import {
   begin,
   cancelled,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { adjust, deposit } from '../kit/by-command-line.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import { expireBonuses } from '../../src/operations/accounts/bonus.ts';
-import { adjust, deposit, type Deposit } from '../../src/operations/accounts/deposit.ts';
-import { Refused } from '../../src/operations/refused.ts';
+import type { Deposit } from '../../src/operations/accounts/deposit.ts';
+import { Refusal } from '../../src/operations/refused.ts';
 import {
   balanceOf,
   cancelled,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { adjust, deposit } from '../kit/by-command-line.ts';
 import type { BookedSource } from '../../src/core/account/source.ts';
 import type { Claim } from '../../src/db/requests/queue.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { Books } from '../../src/ledger/ledger.ts';
 import { newId } from '../../src/lib/id.ts';
-import { Refused } from '../../src/operations/refused.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
+import { Refusal } from '../../src/operations/refused.ts';
 import {
   balanceOf,
   begin,

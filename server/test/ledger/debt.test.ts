@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { adjust, deposit, refund, createVouchers } from '../kit/by-command-line.ts';
 import { find } from '../../src/db/accounts/accounts.ts';
 import { holdings, statement, statementLines } from '../../src/ledger/statement.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
-import { refund } from '../../src/operations/accounts/refund.ts';
-import { createVouchers, redeemVoucher } from '../../src/operations/accounts/voucher.ts';
+import { redeemVoucher } from '../../src/operations/accounts/voucher.ts';
 import {
   cancelled,
   completed,

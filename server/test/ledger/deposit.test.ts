@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { adjust, deposit } from '../kit/by-command-line.ts';
 import { statement } from '../../src/ledger/statement.ts';
-import { Refused } from '../../src/operations/refused.ts';
-import type { Booked } from '../../src/operations/accounts/booking.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
+import { Refusal } from '../../src/operations/refused.ts';
+import type { BookingResult } from '../../src/operations/accounts/booking.ts';
 import { balanceOf, cancelled, customer, end, submit, type Customer } from '../kit/by-hand.ts';
 import { withBooks } from '../kit/with-database.ts';
 

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { adjust, deposit, refund } from '../kit/by-command-line.ts';
 import type { EndTransition } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { Refusal } from '../../src/operations/refused.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
-import { refund } from '../../src/operations/accounts/refund.ts';
 import {
   begin,
   cancelled,

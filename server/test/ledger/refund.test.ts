@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { revenue, topAccounts } from '../../src/db/accounts/revenue.ts';
+import { adjust, deposit, refund } from '../kit/by-command-line.ts';
+import { readRevenue, listTopAccounts } from '../../src/db/accounts/revenue.ts';
 import { withMargins } from '../../src/db/accounts/margins.ts';
 import { movementsOf, movementTotals, statementLines } from '../../src/ledger/statement.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
-import { adjust, deposit } from '../../src/operations/accounts/deposit.ts';
-import { refund } from '../../src/operations/accounts/refund.ts';
 import { rollUpDays } from '../../src/operations/accounts/roll-up.ts';
 import { Refusal } from '../../src/operations/refused.ts';
 import {
