@@ -20,6 +20,12 @@ import {
   checkMigrations,
   checkTestsAreRun,
 } from './layout/papers.ts';
+import {
+  checkConstants,
+  checkFunctionHomonyms,
+  checkHomonyms,
+  checkTypeNames,
+} from './layout/names.ts';
 import { readProject, type Project } from './layout/project.ts';
 import {
   checkColumns,
@@ -269,6 +275,75 @@ const rules: Rule[] = [
       'bench/common.ts says nothing': { 'bench/common.ts': '' },
     },
     kept: [{ [`${src}lib/uncommon.ts`]: '', [`${src}lib/commons.ts`]: '' }],
+  },
+  {
+    name: 'a type is called by a noun',
+    reason: 'a bare participle says that something was done, and not what it was done to',
+    check: checkTypeNames,
+    broken: {
+      [`${src}a.ts:2 calls a type Wanted`]: { [`${src}a.ts`]: '\ninterface Wanted {}' },
+      'web/src/a.ts:1 calls a type Told': { 'web/src/a.ts': 'export type Told = string;' },
+      'client/src/a.ts:1 calls a type Waiting': { 'client/src/a.ts': 'class Waiting<T> {}' },
+      'server/test/a.test.ts:1 calls a type Opened': {
+        'server/test/a.test.ts': 'export interface Opened {}',
+      },
+    },
+    kept: [
+      { [`${src}a.ts`]: 'interface WantedModel {}\ntype Need = Setting;\nclass Reading {}' },
+      { [`${src}a.ts`]: "// type Wanted\nimport { type Wanted } from 'x';\nsay('type Told');" },
+    ],
+  },
+  {
+    name: 'a name of an exported type of the service has one meaning',
+    reason: 'a reader who knows a name does not look it up again',
+    check: checkHomonyms,
+    broken: {
+      [`${src}db/a.ts:1 and ${src}core/a.ts:1 both export a type Claim`]: {
+        [`${src}core/a.ts`]: 'export type Claim = string;',
+        [`${src}db/a.ts`]: 'export interface Claim {}',
+      },
+    },
+    kept: [
+      {
+        [`${src}core/a.ts`]: 'export type Claim = string;',
+        [`${src}db/a.ts`]: 'type Claim = string;',
+        [`${src}http/a.ts`]: 'export const Claim = {};',
+        'client/src/a.ts': 'export type Claim = string;',
+      },
+    ],
+  },
+  {
+    name: 'a name of an exported function has one meaning in its folder',
+    reason: 'an editor that offers both makes the reader open both',
+    check: checkFunctionHomonyms,
+    broken: {
+      [`${src}core/a.ts:1 and ${src}core/b.ts:1 both export a function load`]: {
+        [`${src}core/b.ts`]: 'export function load() {}',
+        [`${src}core/a.ts`]: 'export async function load() {}',
+      },
+    },
+    kept: [
+      {
+        [`${src}db/a.ts`]: 'export function find() {}',
+        [`${src}db/b.ts`]: 'export function find() {}',
+        [`${src}core/a.ts`]: 'export function load() {}',
+        [`${src}core/b.ts`]: 'function load() {}',
+        [`${src}lib/a.ts`]: 'export function load() {}',
+      },
+    ],
+  },
+  {
+    name: 'constants are in camelCase',
+    reason: 'two ways to write one kind of name make a reader look for the difference',
+    check: checkConstants,
+    broken: {
+      [`${src}a.ts:1 shouts LINES_MAX`]: { [`${src}a.ts`]: 'const LINES_MAX = 1;' },
+      'web/src/a.ts:1 shouts USD': { 'web/src/a.ts': 'export const USD = 1;' },
+    },
+    kept: [
+      { [`${src}a.ts`]: 'const linesMax = 1;\nexport const Row = {};\nconst { HOST } = settings;' },
+      { [`${src}a.test.ts`]: "const TMPDIR = '/tmp';" },
+    ],
   },
   {
     name: 'nothing unfinished',
