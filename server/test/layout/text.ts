@@ -102,20 +102,30 @@ function findAll(project: Project, pattern: RegExp): [string, string][] {
     );
 }
 
-const badOpening = /(?:^|[.!?:] )(?:Who|What|Of|Such|That which|Whoever)\b(?![^.]*\?)[^.]*/;
+const badOpening = /(?:^|[.!?:] )(Who|What|Of|Such|That which|Whoever)\b(?![^.]*\?)/;
 const badWord = /\b(?:anew|lest|comes of it|at hand|any more|dearest|sisters|whoever)\b/i;
+const headingWordsMax = 5;
 
-/** Checks comments and, outside of tests, literals of several words. */
+/** Checks comments and, outside of tests, literals of several words, but not headings of pages. */
 export function checkPlainWords(project: Project): string[] {
   return sources(project, /^(server|client|web|tools|bench|bin)\//).flatMap((source) => {
     const literals = isTest(source.path)
       ? []
       : source.literals.filter(({ text }) => text.includes(' '));
     return [...literals, ...source.comments].flatMap(({ start, text }) => {
-      const bad = badOpening.exec(text) ?? badWord.exec(text);
-      return bad ? [`${place(source, start)} says "${bad[0].replace(/^[.!?:] /, '')}"`] : [];
+      const opening = isHeading(source.path, text) ? null : badOpening.exec(text);
+      const fault = opening
+        ? `begins with "${opening[1]}": write a sentence with a subject, or ask a question`
+        : badWord.test(text) && `says "${badWord.exec(text)![0]}"`;
+      return fault ? [`${place(source, start)} ${fault}`] : [];
     });
   });
+}
+
+function isHeading(file: string, text: string): boolean {
+  return (
+    file.endsWith('-texts.ts') && !text.includes('.') && text.split(' ').length <= headingWordsMax
+  );
 }
 
 export function checkColumns(project: Project): string[] {
