@@ -31,6 +31,7 @@ import {
   checkColumns,
   checkEnvironment,
   checkFunctionLengths,
+  checkHooks,
   checkMachinePaths,
   checkNames,
   checkPlainWords,
@@ -423,11 +424,15 @@ const rules: Rule[] = [
       [`${src}b.ts:2 is a function of 71 lines`]: {
         [`${src}b.ts`]: `const x: A =\n  async <T>(a: T) => {\n${lines(69)}};`,
       },
+      'web/src/a.tsx:1 is a function of 112 lines': {
+        'web/src/a.tsx': `function A() {\n${lines(110)}}`,
+      },
       [`${src}c.ts:2 is a function of 71 lines`]: {
         [`${src}c.ts`]: `class C {\n  get #it(): { d: 3 } {\n${lines(69)}}\n}`,
       },
     },
     kept: [
+      { 'web/src/a.tsx': `function A() {\n${lines(108)}}` },
       { [`${src}a.ts`]: `function f() {\n${lines(68)}}` },
       { [`${src}a.ts`]: `function f() {\n  return [\n${"    ['GET', '/'],\n".repeat(90)}  ];\n}` },
       { [`${src}a.ts`]: `for (const a of b) {\n${lines(90)}}\nif (a(b)) {\n${lines(90)}}` },
@@ -517,6 +522,28 @@ const rules: Rule[] = [
         'package.json': '{"name":"root","devDependencies":{"@a/b":"1.0.0","farebox":"*"}}',
         'server/package.json': '{"name":"farebox"}',
         'docs/dependencies.md': '| `@a/b` | reason |',
+      },
+    ],
+  },
+  {
+    name: 'hooks of a file with a service wait for each other',
+    reason: 'those of node:test begin all at once, before the service runs',
+    check: checkHooks,
+    broken: {
+      'server/test/a.test.ts takes before from node:test': {
+        'server/test/a.test.ts':
+          "import { before, test } from 'node:test';\nconst { service } = withService();\n",
+      },
+      'web/test/b.test.ts takes before from node:test': {
+        'web/test/b.test.ts':
+          "import {\n  after,\n  before as first,\n} from 'node:test';\nwithWebService();\n",
+      },
+    },
+    kept: [
+      { 'server/test/a.test.ts': "import { before } from 'node:test';\nstartService();\n" },
+      {
+        'server/test/b.test.ts':
+          "import { beforeEach } from 'node:test';\nimport { before } from './kit/with-service.ts';\nwithService();\n",
       },
     ],
   },

@@ -7,6 +7,8 @@ import { lineAt, scan } from './source.ts';
 const columnsMax = 100;
 const longTextMin = 30;
 const functionLinesMax = 70;
+/** The markup of a page is read from top to bottom, as a table is. */
+const webFunctionLinesMax = 110;
 
 const sqlRooms = /^(server\/src\/(db|ledger)|server\/migrations|server\/test|bench)\//;
 const sqlBegins =
@@ -83,6 +85,15 @@ const unfinished = new RegExp(
 );
 const elsewhere = /(?<![\w.}])\/(?:work|home|root|Users)\/|\.\.\/shared\b|\b[A-Z]:\\+Users/g;
 
+/** `withService` opens the service in a hook, which only hooks of the kit wait for. */
+export function checkHooks(project: Project): string[] {
+  return [...project]
+    .filter(([file]) => isTest(file))
+    .filter(([, text]) => /\bwith\w*Service\(/.test(text))
+    .filter(([, text]) => /^import \{[^}]*\bbefore\b[^}]*\} from 'node:test'/m.test(text))
+    .map(([file]) => `${file} takes before from node:test: take it from the kit's with-service.ts`);
+}
+
 export function checkUnfinished(project: Project): string[] {
   return findAll(project, unfinished).map(([where, what]) => `${where} says ${what}`);
 }
@@ -138,13 +149,17 @@ export function checkColumns(project: Project): string[] {
 }
 
 export function checkFunctionLengths(project: Project): string[] {
-  return sources(project, /^(server|client|bin|bench|tools)\//)
+  return sources(project, /^(server|client|web|bin|bench|tools)\//)
     .filter(({ path }) => !isTest(path))
     .flatMap(({ path, text }) =>
       functionsOf(path.endsWith('.ts') ? stripTypes(text) : text)
-        .filter(({ lines, isTable }) => lines > functionLinesMax && !isTable)
+        .filter(({ lines, isTable }) => lines > linesMaxIn(path) && !isTable)
         .map(({ line, lines }) => `${path}:${line} is a function of ${lines} lines`),
     );
+}
+
+function linesMaxIn(path: string): number {
+  return path.startsWith('web/') ? webFunctionLinesMax : functionLinesMax;
 }
 
 // Without Node's warning that this is experimental, which nobody can act on.
