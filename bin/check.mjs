@@ -24,7 +24,8 @@ const checks = [
   ['openapi', 'redocly', ['lint', 'openapi.json'], 'openapi.json'],
   ['unused', 'knip', ['--no-progress']],
   ['guards', 'node', ['bin/guards.mjs']],
-  ['layout', 'node', ['--test', '--test-reporter=dot', 'server/test/layout.test.ts']],
+  ['budget', 'node', ['tools/budget/main.ts', '--tight']],
+  ['layout', 'node', [...quietTests, 'server/test/layout.test.ts']],
   ['types-client', 'tsc', ['-p', 'client']],
   ['types-web', 'tsc', ['-p', 'web']],
   ['types', 'tsc', ['-p', '.']],
@@ -51,8 +52,8 @@ for (const [name, command, args, needs] of checks) {
   const { code, output, seconds } = await run(command, args);
   show(name, code === 0 ? 'ok' : 'FAILED', seconds);
   if (code === 0) {
-    // This check never fails, so its output is shown when it passes.
-    if (name === 'guards' && output !== '') console.log(output.trim());
+    // These checks never fail, so their output is shown when they pass.
+    if (['guards', 'budget'].includes(name) && output !== '') console.log(output.trim());
     continue;
   }
   console.log(`\n── ${name}: ${command} ${args.join(' ')}\n\n${output.trim()}\n`);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { checkBudgets } from './layout/budget.ts';
+import { budgets, checkBudgets, tightIn } from './layout/budget.ts';
 import {
   checkCircles,
   checkClient,
@@ -445,6 +445,11 @@ const rules: Rule[] = [
     reason: 'every line is read by everyone who comes after',
     check: checkBudgets,
     broken: {
+      'all rooms of server/src have ': Object.fromEntries(
+        Object.entries(budgets)
+          .filter(([room]) => room.startsWith('server/src'))
+          .map(([room, lines]) => [`${room}/a.ts`, 'a();\n'.repeat(lines)]),
+      ),
       'tools has 100000 lines, ': { 'tools/a.ts': 'a();\n'.repeat(100_000) },
       'server/src/cellar has 1 lines and no budget': { [`${src}cellar/a.ts`]: 'a();\n' },
     },
@@ -565,7 +570,7 @@ describe('the repository keeps its rules', () => {
   for (const { name, reason, check } of rules) {
     test(`${name}: ${reason}`, () => {
       const breaches = check(project);
-      assert.equal(breaches.length, 0, `\n${breaches.join('\n')}`);
+      if (breaches.length > 0) throw plainError(breaches.join('\n'));
     });
   }
 });
@@ -584,6 +589,23 @@ describe('each rule can fail', () => {
     });
   }
 });
+
+test('what has little room left is named: a room, and all rooms of a workspace', () => {
+  const files = { [`${src}core/a.ts`]: 'a();\n'.repeat(90), [`${src}db/a.ts`]: 'a();\n' };
+  const rooms = { 'server/src/core': 100, 'server/src/db': 100 };
+  assert.deepEqual(tightIn(projectOf(files), rooms, { 'server/src': 110 }), [
+    'server/src/core: 10 of 100 lines left',
+    'server/src, all rooms: 19 of 110 lines left',
+  ]);
+  assert.deepEqual(tightIn(projectOf(files), { ...rooms, 'server/src/core': 200 }, {}), []);
+});
+
+/** Printed as these lines alone: where a rule is checked helps nobody who has broken it. */
+function plainError(lines: string): Error {
+  const error = new Error(lines);
+  error.stack = lines;
+  return error;
+}
 
 function projectOf(files: Files): Project {
   return new Map(Object.entries(files));

@@ -1,10 +1,17 @@
 /**
  * Prints the lines of each room beside its budget, and beside another commit's if one is named:
  *   npm run budget -- v0.1.0
+ * With --tight it prints only the rooms and workspaces that have little left.
  */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { budgets, linesByRoom } from '../../server/test/layout/budget.ts';
+import {
+  budgets,
+  ceilings,
+  linesByRoom,
+  linesOf,
+  tightIn,
+} from '../../server/test/layout/budget.ts';
 import { readProject, type Project } from '../../server/test/layout/project.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -34,11 +41,14 @@ function touchedByFeatures(count: number): number[] {
     .toSorted((a, b) => a - b);
 }
 
-const now = linesByRoom(readProject(root));
+const project = readProject(root);
+const now = linesByRoom(project);
+if (ref === '--tight') {
+  for (const said of tightIn(project)) console.log(said);
+  process.exit();
+}
 const then = ref === undefined ? undefined : linesByRoom(projectAt(ref));
 const rooms = [...new Set([...Object.keys(budgets), ...now.keys(), ...(then?.keys() ?? [])])];
-const sum = (of: Map<string, number>, workspace: string) =>
-  [...of].reduce((all, [room, lines]) => (room.startsWith(workspace) ? all + lines : all), 0);
 
 const row = (name: string, ...cells: unknown[]) =>
   console.log(name.padEnd(24), ...cells.map((cell) => String(cell ?? '-').padStart(9)));
@@ -47,7 +57,12 @@ row('room', 'lines', 'budget', ...(then ? [ref] : []));
 for (const room of rooms.toSorted())
   row(room, now.get(room), budgets[room], ...(then ? [then.get(room)] : []));
 for (const workspace of ['server', 'web', 'client'])
-  row(`${workspace}, all`, sum(now, workspace), '', ...(then ? [sum(then, workspace)] : []));
+  row(
+    `${workspace}, all`,
+    linesOf(workspace, now),
+    ceilings[`${workspace}/src`] ?? '',
+    ...(then ? [linesOf(workspace, then)] : []),
+  );
 
 const touched = touchedByFeatures(40);
 const at = (share: number) => touched[Math.floor(share * (touched.length - 1))];

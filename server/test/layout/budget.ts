@@ -1,27 +1,36 @@
 /** How many lines each room may have, so that the house grows only on purpose. */
 import { isTest, type Project } from './project.ts';
 
-/** Lines of code, comments included. If a room gets smaller, lower its budget. */
+/**
+ * Lines of code, comments included. A new budget leaves about 1 % of room, at least 50 lines, so
+ * that a small change fits. If a room gets smaller, lower its budget.
+ */
 export const budgets: Record<string, number> = {
-  bench: 3_200,
-  'client/src': 9_100,
-  'server/src': 2_000,
-  'server/src/catalog': 800,
-  'server/src/chains': 1_950,
-  'server/src/commands': 3_500,
-  'server/src/core': 15_500,
-  'server/src/db': 9_500,
-  'server/src/http': 20_500,
-  'server/src/ledger': 2_300,
-  'server/src/lib': 5_750,
-  'server/src/operations': 6_850,
-  'server/src/storage': 2_100,
-  'server/src/upstreams': 10_850,
-  'server/src/worker': 3_800,
-  tests: 131_050,
-  tools: 1_200,
-  'web/src': 25_850,
+  bench: 3_450,
+  'client/src': 9_200,
+  'server/src': 2_150,
+  'server/src/catalog': 950,
+  'server/src/chains': 2_000,
+  'server/src/commands': 4_250,
+  'server/src/core': 16_400,
+  'server/src/db': 10_550,
+  'server/src/http': 21_850,
+  'server/src/ledger': 3_200,
+  'server/src/lib': 5_900,
+  'server/src/operations': 7_700,
+  'server/src/storage': 2_200,
+  'server/src/upstreams': 11_000,
+  'server/src/worker': 4_000,
+  tests: 141_050,
+  tools: 1_250,
+  'web/src': 34_100,
 };
+
+/**
+ * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
+ * lines, too. The pages, the client and the tests are one room each.
+ */
+export const ceilings: Record<string, number> = { 'server/src': 91_650 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;
@@ -44,8 +53,35 @@ export function linesByRoom(project: Project): Map<string, number> {
   return rooms;
 }
 
+/** Rooms and workspaces with so little left that a small change may not fit. */
+export function tightIn(
+  project: Project,
+  of: Record<string, number> = budgets,
+  together: Record<string, number> = ceilings,
+): string[] {
+  const rooms = linesByRoom(project);
+  const each = [...rooms].map(([room, lines]) => [room, lines, of[room] ?? 0] as const);
+  const all = Object.entries(together).map(
+    ([workspace, most]) => [`${workspace}, all rooms`, linesOf(workspace, rooms), most] as const,
+  );
+  return [...each, ...all]
+    .filter(([, lines, most]) => most - lines < Math.max(25, most / 500))
+    .map(([name, lines, most]) => `${name}: ${most - lines} of ${most} lines left`);
+}
+
+/** Lines of all rooms whose path begins with this. */
+export function linesOf(workspace: string, rooms: ReadonlyMap<string, number>): number {
+  return [...rooms].reduce((all, [room, n]) => (room.startsWith(workspace) ? all + n : all), 0);
+}
+
 export function checkBudgets(project: Project, of: Record<string, number> = budgets): string[] {
-  return [...linesByRoom(project)].flatMap(([room, lines]) => {
+  const rooms = linesByRoom(project);
+  const high = Object.entries(ceilings).flatMap(([workspace, most]) => {
+    const lines = linesOf(workspace, rooms);
+    if (lines <= most) return [];
+    return [`all rooms of ${workspace} have ${lines} lines, above their ceiling of ${most}`];
+  });
+  const large = [...rooms].flatMap(([room, lines]) => {
     const budget = of[room];
     if (budget === undefined) return [`${room} has ${lines} lines and no budget`];
     if (lines > budget)
@@ -55,4 +91,5 @@ export function checkBudgets(project: Project, of: Record<string, number> = budg
       ];
     return [];
   });
+  return [...large, ...high];
 }
