@@ -16,11 +16,18 @@ const env = {
   REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
 };
 
+const quietTests = ['--test', '--test-reporter=dot'];
+
 // Quick checks come first.
 const checks = [
   ['format', 'oxfmt', ['--check']],
   ['lint', 'oxlint', ['--deny-warnings']],
-  ['rows', 'node', ['--test', '--test-reporter=dot', 'server/test/rows.test.ts']],
+  ['rows', 'node', [...quietTests, 'server/test/rows.test.ts']],
+  [
+    'generated',
+    'node',
+    [...quietTests, 'server/test/docs.test.ts', 'server/test/http/openapi.test.ts'],
+  ],
   ['openapi', 'redocly', ['lint', 'openapi.json'], 'openapi.json'],
   ['unused', 'knip', ['--no-progress']],
   ['guards', 'node', ['bin/guards.mjs']],
