@@ -75,13 +75,19 @@ async function install(wanted) {
   // Another process may have finished the install while this one waited.
   if (isCurrent(wanted)) return;
   if (!hasPackages(wanted)) {
-    if (wasInstalledByHand()) fs.writeFileSync(record, wanted.all);
+    if (wasInstalledByHand()) writeRecord(wanted.all);
     // Adds to what is there, because `npm ci` would delete it below a service that runs.
     else if (read(record) === wanted.start) await npm(['install'], 'that the tests need');
     else await npm(['ci', ...(all ? [] : toStart)], 'that Farebox needs');
   }
   if (!hasNode()) await repairNode();
-  if (!hasPackages(wanted)) fs.writeFileSync(record, all ? wanted.all : wanted.start);
+  if (!hasPackages(wanted)) writeRecord(all ? wanted.all : wanted.start);
+}
+
+/** Replaces the file: several clones may share it by hard links, and each has its own record. */
+function writeRecord(state) {
+  fs.writeFileSync(`${record}.new`, state);
+  fs.renameSync(`${record}.new`, record);
 }
 
 async function npm(command, purpose) {
