@@ -53,6 +53,7 @@ describe('the rows of a statement', () => {
     );
     assert.equal(names('with w as (select x from y) select z from w where z'), 'z');
     assert.equal(names('insert into t select a, b from u returning c'), 'c');
+    assert.equal(names('select a as from, b from t'), 'from b');
     assert.deepEqual(columnsOf('select l.*, a from l'), [null, 'a']);
   });
 });
@@ -84,7 +85,7 @@ function filled(text: string, source: string): string {
 }
 
 const words =
-  /[()[\],]|\b(select|from|returning|union|order\s+by|limit|where|group\s+by|for\s+update)\b/gi;
+  /[()[\],]|(?<!\bas )\b(select|from|returning|union|order\s+by|limit|where|group\s+by|for\s+update)\b/gi;
 
 /** Names of the result's columns; null for a column whose name is unknown. */
 function columnsOf(sql: string): (string | null)[] {
