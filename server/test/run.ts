@@ -63,7 +63,7 @@ const oneFileEach = new RegExp(
     '^server/test/(chaos|examples)/',
     '^server/test/commands/(verbs|serve|snapshot)',
     '^server/test/db/(embedded|migrate)',
-    '^(client/test|server/test/(commands|db))/.*\\.long\\.test\\.ts$',
+    '^(client/test|web/test/walk|server/test/(commands|db))/.*\\.long\\.test\\.ts$',
   ].join('|'),
 );
 /** Databases live for seconds, so vacuuming and compressing cost more than they save. */
@@ -488,6 +488,12 @@ function timesOf({ task, events }: Outcome): { file: string; seconds: number }[]
   }));
 }
 
+/** The tests whose program is missing here, which say so as `not run: PROGRAM`. */
+function notRunIn({ events }: Outcome): string[] {
+  const reasons = events.map(({ type, data }) => (type === 'test:pass' ? data.skip : undefined));
+  return reasons.filter((skip) => typeof skip === 'string' && skip.startsWith('not run: '));
+}
+
 function noCounts(): Counts {
   return { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 };
 }
@@ -503,6 +509,7 @@ function summarize(outcomes: Outcome[], filesNotRun: number, ms: number): boolea
     .slice(0, slowestShown);
   const lines = [
     ...slowest.map(({ seconds, file }) => `${seconds.toFixed(1).padStart(6)} s  ${file}`),
+    ...outcomes.flatMap(notRunIn).toSorted(),
     ...(filesNotRun > 0 ? [`stopped with ${filesNotRun} of the files not run`] : []),
     `tests ${sum.tests}`,
     `suites ${sum.suites}`,
