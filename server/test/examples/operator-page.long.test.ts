@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { operatorKey } from '../http/operator/world.ts';
 import { operatorPages } from '../kit/api-pages.ts';
+import { person } from '../kit/web.ts';
 import { missing, openWorld, type World } from './example-kit.ts';
 
 const blocks = [...operatorPages.join('\n').matchAll(/^```sh\n([^]*?)^```$/gm)]
@@ -39,6 +40,7 @@ test('each call finds what it needs, and succeeds', { skip }, async () => {
     .replace('fbo_...', key);
   const { code, stderr } = await world.run('sh', ['-euc', around + script], {
     REQUEST_ID: await charged(),
+    PERSON_ID: (await person(world.service)).id,
   });
   assert.equal(code, 0, stderr);
   const ends = stderr.trimEnd().split('\n');

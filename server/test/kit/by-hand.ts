@@ -75,6 +75,7 @@ export function submitOf({ account_id, key_id }: Customer, wanted: SubmitInput =
       idempotency_key,
       fingerprint: idempotency_key === null ? null : createHash('sha256').update(body).digest(),
       input: '{"prompt":"a cat"}',
+      prompt: null,
       quote: JSON.stringify({
         price_usd_micro: amountText,
         unit: 'request',
@@ -83,6 +84,7 @@ export function submitOf({ account_id, key_id }: Customer, wanted: SubmitInput =
         breakdown: [],
         assumptions: {},
       }),
+      person_id: null,
       queue_position: 0,
       webhook_url: wanted.webhook_url ?? null,
       metadata: null,

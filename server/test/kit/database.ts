@@ -87,7 +87,7 @@ async function isEmptied(server: Server, db: Database): Promise<boolean> {
 }
 
 interface State {
-  /** A digest of the schema; the same for each clone. */
+  /** A digest of the schema and its migrations; the same for each clone. */
   schema: string;
   /** Tables with rows that the template does not have. */
   filled: string[];
@@ -103,6 +103,7 @@ async function stateOf(db: Database): Promise<State> {
         union all select concat('c', oid, xmin) from pg_constraint where conrelid in (select oid from own)
         union all select concat('t', oid, xmin) from pg_trigger where tgrelid in (select oid from own)
         union all select concat('a', attrelid, attnum, xmin) from pg_attribute where attrelid in (select oid from own)
+        union all select concat('m', number, applied_at) from migrations
         union all select concat('p', oid, xmin) from pg_proc where pronamespace = 'public'::regnamespace)
       select (select md5(string_agg(part, ',' order by part)) from parts) as schema,
         array(select quote_ident(relname) from own where relkind = 'r' and relname <> 'migrations'

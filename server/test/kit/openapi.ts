@@ -89,7 +89,9 @@ export function findOperation(
   path: string,
 ): { template: string; operation: Operation } | string {
   const { pathname } = new URL(path, 'http://localhost');
-  const documented = paths.find(({ pattern }) => pattern.test(pathname));
+  const fitting = paths.filter(({ pattern }) => pattern.test(pathname));
+  // A path that goes on after a model's id also fits one that ends with it.
+  const documented = fitting.find(({ template }) => !template.endsWith('{model_id}')) ?? fitting[0];
   if (!documented) return 'No route';
   const wanted = method.toLowerCase() === 'head' ? 'get' : method.toLowerCase();
   const operation = documented.operations[wanted];

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Repeats the check until it returns a truthy value, which it returns. Throws after `withinMs`.
+ * Repeats the check until it returns a truthy value, which it returns. Throws after `withinMs`. A
+ * check that throws, such as by a failed assertion, ends it at once.
  */
 export async function until<T>(
   what: string,
