@@ -19,12 +19,14 @@ const trimmed = (text: string) => `regexp_replace(${text}, '^\\s+|\\s+$', '', 'g
 export const logLaws: Law[] = [
   {
     name: 'vouchers_are_deposits',
+    by: 'all',
     says: "each redeemed voucher has exactly one deposit of the source voucher, with the voucher's amount, account and time of redemption, and each such deposit has its voucher",
-    broken: `
+    broken: () => `
       select v.id as voucher, v.amount_usd_micro, v.redeemed_by, t.id as transfer, t.kind,
         t.source, t.amount_usd_micro as booked, t.account_id as booked_to
       from vouchers v full join (select * from transfers
-        where source = 'voucher' or reference ~ '${ofVoucher}') t
+        where reference is not null
+          and (source = 'voucher' or reference ~ '${ofVoucher}')) t
         on t.reference = 'voucher:' || v.id
       where (t.id is not null or v.redeemed_at is not null) and (t.kind, t.source, t.account_id,
         t.amount_usd_micro, t.created_at) is distinct from
@@ -32,12 +34,13 @@ export const logLaws: Law[] = [
   },
   {
     name: 'chain_deposits_are_deposits',
+    by: 'all',
     says: "each credited deposit from a chain has exactly one transfer of the source chain, with its amount, account and time; each transfer of this source has its deposit from a chain; each credit in the operator's log has its deposit; each credited deposit went to an address of its account or is in the operator's log",
-    broken: `
+    broken: () => `
       select c.id as deposit, c.state, c.account_id, c.amount_usd_micro, t.id as transfer, t.kind,
         t.source, t.amount_usd_micro as booked, t.account_id as booked_to
       from chain_deposits c full join (select * from transfers
-        where source = 'chain' or reference ~ '${ofChain}') t
+        where reference is not null and (source = 'chain' or reference ~ '${ofChain}')) t
         on t.reference = 'chain:' || c.chain || ':' || c.tx_hash || ':' || c.log_position
       where (t.id is not null or c.state = 'credited') and (t.kind, t.source, t.id, t.account_id,
         t.amount_usd_micro, t.created_at) is distinct from
@@ -59,11 +62,12 @@ export const logLaws: Law[] = [
   },
   {
     name: 'deposits_are_logged',
+    by: 'all',
     says: "each deposit and correction has a row in the operator's log with the same account, amount, source, end, refunded request, reference, reason and time, and each such row has its deposit or correction",
     // The log row and its transfer are written in one transaction, so their times are exactly
     // equal. Log rows without a source were written before deposits had one; the source of their
     // deposits is `paid`.
-    broken: `
+    broken: () => `
       select coalesce(t.id::text, l.transfer_id) as transfer, t.kind, t.source, t.account_id,
         t.amount, t.reference, t.created_at, l.account_id as logged_account,
         l.amount as logged_amount, l.reference as logged_reference, l.created_at as logged_at
@@ -96,8 +100,9 @@ export const logLaws: Law[] = [
   },
   {
     name: 'vouchers_are_logged',
+    by: 'all',
     says: "each voucher has the amount and expiry that the operator's log recorded for it, no voucher is missing, and a cancelled voucher stays cancelled",
-    broken: `
+    broken: () => `
       select 'made' as what, v.created_at, v.vouchers, v.amount, v.expires_at,
         l.vouchers as logged_vouchers, l.amount as logged_amount, l.expires_at as logged_expires_at
       from (
@@ -119,8 +124,9 @@ export const logLaws: Law[] = [
   },
   {
     name: 'log_is_whole',
+    by: 'all',
     says: "the rows of the operator's log are numbered without a gap, and each resolved unknown outcome has its row there",
-    broken: `
+    broken: () => `
       select 'gap' as what, seq, n as expected, created_at from (
         select seq, row_number() over (order by seq) as n, created_at from operator_log) l
       where seq <> n

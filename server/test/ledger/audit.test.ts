@@ -132,7 +132,7 @@ const sabotages: Sabotage[] = [
     sql: `
       insert into transfers select gen_random_uuid(), account_id, seq + 100, kind, debit_account_id, credit_account_id, amount_usd_micro,
         available_after_usd_micro, pending_id, key_id, reference, reason, created_at from transfers where pending_id = :failed`,
-    breaks: ['one_settlement_a_reserve', 'history_is_whole'],
+    breaks: ['one_settlement_a_reserve', 'balances_recompute', 'history_is_whole'],
   },
   {
     what: 'a request without a reserve',
