@@ -123,6 +123,23 @@ export const guards = {
       resolutions_pkey: 'PRIMARY KEY (request_id, attempt)',
       what_did_not_run_is_free: "CHECK (((outcome = 'ran'::text) OR (cost_usd_micro = 0)))",
     },
+    seal_heads: {
+      seal_heads_hash_check: 'CHECK ((length(hash) = 32))',
+      seal_heads_number_check: 'CHECK ((number > 0))',
+      seal_heads_pkey: 'PRIMARY KEY (number)',
+      seal_heads_seals_check: 'CHECK ((seals > 0))',
+      seal_heads_transfers_check: 'CHECK ((transfers > 0))',
+    },
+    seals: {
+      seals_credits_posted_check: 'CHECK ((credits_posted >= 0))',
+      seals_debits_pending_check: 'CHECK ((debits_pending >= 0))',
+      seals_debits_posted_check: 'CHECK ((debits_posted >= 0))',
+      seals_debt_check: 'CHECK ((debt >= 0))',
+      seals_hash_check: 'CHECK ((length(hash) = 32))',
+      seals_head_fkey: 'FOREIGN KEY (head) REFERENCES seal_heads(number)',
+      seals_last_seq_check: 'CHECK ((last_seq > 0))',
+      seals_pkey: 'PRIMARY KEY (account_id, last_seq)',
+    },
     transfers: {
       deposit_has_source: "CHECK (((source IS NOT NULL) = (kind = 'deposit'::text)))",
       deposit_has_reference: "CHECK (((kind <> 'deposit'::text) OR (reference IS NOT NULL)))",
@@ -176,12 +193,15 @@ export const guards = {
   /** Each trigger is followed by the source of its function. */
   trigger: {
     accounts: ofVersion('accounts'),
+    audit_results: ofVersion('audit_results'),
     keys: ofVersion('keys'),
     operator_log: { ...appendOnly('operator_log'), ...ofVersion('operator_log') },
     receipts: appendOnly('receipts'),
     request_inputs: pairTriggers(),
     requests: ofVersion('requests', 'INSERT OR DELETE OR UPDATE'),
     resolutions: appendOnly('resolutions'),
+    seal_heads: appendOnly('seal_heads'),
+    seals: appendOnly('seals'),
     transfers: { ...appendOnly('transfers'), ...ofVersion('transfers', 'INSERT') },
     vouchers: ofVersion('vouchers'),
   },
@@ -249,7 +269,15 @@ const kept = Object.entries(guards).flatMap(([guard, tables]) =>
 );
 
 /** Other tables on which no trigger or rule may undo a write. */
-const beside = ['accounts', 'key_usage', 'keys', 'request_inputs', 'request_results'];
+const beside = [
+  'accounts',
+  'audit_progress',
+  'audit_results',
+  'key_usage',
+  'keys',
+  'request_inputs',
+  'request_results',
+];
 const tables = [...Object.keys(guards.constraint), ...beside].map(
   (name) => `to_regclass('${name}')`,
 );

@@ -2,6 +2,7 @@ import { missingGuards } from './guards.ts';
 import type { Law } from './law.ts';
 import { logLaws } from './log-laws.ts';
 import { countedLaws, requestLaws } from './request-laws.ts';
+import { sealLaw } from './seals.ts';
 
 /** Laws of balances and of the transfers that explain them. */
 const transferLaws: Law[] = [
@@ -184,6 +185,7 @@ export const laws: Law[] = [
   ...requestLaws,
   ...logLaws,
   ...countedLaws,
+  sealLaw,
   {
     name: 'guards_stand',
     by: 'all',

@@ -754,7 +754,9 @@ describe('the audit names', () => {
 });
 
 test('every law has been broken', () => {
-  const meant = new Set([...sabotages.map(({ breaks }) => breaks[0]), 'guards_stand']);
+  // audit-guards.test.ts and seals.test.ts break the other two.
+  const beside = ['guards_stand', 'seals_stand'];
+  const meant = new Set([...sabotages.map(({ breaks }) => breaks[0]), ...beside]);
   assert.deepEqual(
     laws.map(({ name }) => name).filter((name) => !meant.has(name)),
     [],
