@@ -227,7 +227,14 @@ async function startJobs(
 ) {
   const { db, metrics, version, hints } = services;
   const isCurrent = () => version.moved() === null;
-  const auditor = auditNowAndThen({ db, metrics, log, isCurrent, firstMs: times.auditFirstMs });
+  const auditor = auditNowAndThen({
+    db,
+    metrics,
+    log,
+    isCurrent,
+    days: config.FAREBOX_PROOF_DAYS,
+    firstMs: times.auditFirstMs,
+  });
   const balances = watchBalances({
     db,
     log,

@@ -296,6 +296,12 @@ export const settings = {
     '30',
     'Days that the input, output and Idempotency-Key of a request are kept.',
   ),
+  FAREBOX_PROOF_DAYS: number(
+    0.1,
+    365,
+    '1',
+    'Days within which the service [proves all its books](ledger.md#proof) again.',
+  ),
   FAREBOX_QUEUE_AGE_SECONDS: number(
     1,
     86_400,

@@ -14,6 +14,7 @@ import { tellLowBalances } from '../../src/worker/jobs/low-balance.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
 import { openReceiver, receiverEnv, webhookSecret, type Receiver } from '../kit/receiver.ts';
 import { before, withService } from '../kit/with-service.ts';
+import { endDay } from '../kit/end-day.ts';
 import { until } from '../kit/until.ts';
 import { chain, keyOf, show, usdt } from '../operations/deposits-kit.ts';
 import { rounds, submitted } from './floor.ts';
@@ -32,6 +33,8 @@ const { service, account } = withService(async () => {
   return {
     env: { ...receiverEnv(receiver), FAREBOX_DEPOSIT_REVIEW_USD: '100' },
     chains: { live, play: null, hangUp: () => {} },
+    // The service's own audits would come between those of the test.
+    times: { auditFirstMs: 3_600_000 },
   };
 });
 before(async () => {
@@ -69,7 +72,9 @@ const log = createLog('silent');
 /** Audits as if the newest audit were old. */
 async function audit(): Promise<void> {
   await change(`update audit_results set created_at = now() - interval '1 day'`);
-  await auditWhenDue(service.db, service.app.metrics, log, new AbortController().signal);
+  const { db, app } = service;
+  const deps = { db, metrics: app.metrics, log, days: 1 };
+  await auditWhenDue(deps, new AbortController().signal);
 }
 
 /** The action that causes each event, and the event's data. */
@@ -166,6 +171,19 @@ const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<str
       await audit();
     },
     facts: { laws: /./ },
+  },
+  'books.sealed': {
+    act: async () => {
+      await endDay(service.db);
+      await audit();
+      await audit();
+    },
+    facts: {
+      head: /^1-[0-9a-f]{64}$/,
+      day: new Date(Date.now() - 86_400_000).toISOString().slice(0, 10),
+      seals: 1,
+      transfers: 10,
+    },
   },
   'disk.low': {
     act: async () => {

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import * as verdicts from '../../db/audit-results.ts';
-import { auditAlone } from '../../ledger/audit.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
-import { keepAudit } from '../../operations/operator-events.ts';
+import { auditNews, logAudit } from '../../operations/audit.ts';
 
 /** How often each process checks whether an audit is due. */
 const checkMs = 60_000;
@@ -13,6 +12,11 @@ interface AuditDeps {
   db: Database;
   metrics: Metrics;
   log: Logger;
+  /** All history is proved again within so many days. */
+  days: number;
+}
+
+interface AuditJob extends AuditDeps {
   /** Time to the first audit. */
   firstMs: number;
   /** False while the database's schema is of another version. */
@@ -23,7 +27,7 @@ interface AuditDeps {
  * Audits the books while the service runs. The process that first finds an audit due does it for
  * all processes; if that process ends, another takes over.
  */
-export function auditNowAndThen({ db, metrics, log, firstMs, isCurrent }: AuditJob) {
+export function auditNowAndThen({ firstMs, isCurrent, ...deps }: AuditJob) {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
@@ -33,7 +37,7 @@ export function auditNowAndThen({ db, metrics, log, firstMs, isCurrent }: AuditJ
   };
   const look = async () => {
     // The laws of another version would find faults where there are none.
-    const pauseMs = isCurrent() ? await auditWhenDue(db, metrics, log, stopping.signal) : checkMs;
+    const pauseMs = isCurrent() ? await auditWhenDue(deps, stopping.signal) : checkMs;
     if (!stopping.signal.aborted) lookIn(pauseMs);
   };
   lookIn(firstMs);
@@ -52,24 +56,25 @@ export function auditNowAndThen({ db, metrics, log, firstMs, isCurrent }: AuditJ
  * until the next check.
  */
 export async function auditWhenDue(
-  db: Database,
-  metrics: Metrics,
-  log: Logger,
+  { db, metrics, log, days }: AuditDeps,
   stopping: AbortSignal,
 ): Promise<number> {
   const startedAt = performance.now();
   try {
     const newest = await verdicts.findNewest(db);
     if (newest !== null) show(metrics, newest);
-    if (newest !== null && newest.age_ms < verdicts.intervalMs(newest.took_ms)) return checkMs;
-    const report = await auditAlone(db, stopping);
-    if (report === null) return checkMs;
-    if (!report.ok) log.error({ violations: report.violations }, 'the books do not balance');
-    await keepAudit(db, report, performance.now() - startedAt);
-    show(metrics, (await verdicts.newest(db))!);
+    const waitMs = newest && verdicts.intervalMs(newest.took_ms, newest.is_behind);
+    // Below 0: the database's clock ran ahead when it was made, so its age says nothing.
+    const isFresh = newest !== null && newest.age_ms >= 0 && newest.age_ms < waitMs!;
+    if (isFresh) return Math.min(checkMs, waitMs!);
+    const made = await auditNews(db, { days, signal: stopping });
+    if (made === null) return checkMs;
+    logAudit(log, made);
+    const result = (await verdicts.findNewest(db))!;
+    show(metrics, result);
     // Sums up past days, so that the operator's overview is fast.
     await rollUpDays(db);
-    return checkMs;
+    return made.isBehind ? verdicts.intervalMs(result.took_ms, true) : checkMs;
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
     // An audit that fails late has cost as much as a complete one, so the pause is the same.
@@ -77,8 +82,10 @@ export async function auditWhenDue(
   }
 }
 
-function show(metrics: Metrics, { ok, took_ms, created_at }: verdicts.Verdict): void {
+function show(metrics: Metrics, result: verdicts.AuditVerdict): void {
+  const { ok, took_ms, created_at, whole_at } = result;
   metrics.booksOk.set(ok ? 1 : 0);
   metrics.booksChecked.set(created_at.getTime() / 1000);
   metrics.booksSeconds.set(took_ms / 1000);
+  metrics.booksWhole.set((whole_at?.getTime() ?? 0) / 1000);
 }
