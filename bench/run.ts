@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { openBench, type Bench } from './service.ts';
 
 /**
- * `npm run bench [-- NAME… --seconds N --rounds N --beside FOLDER]`. Each file answers one question.
+ * `npm run bench [-- NAME… --seconds N --rounds N --requests N --beside FOLDER]`. Each file answers one question.
  * Every number is printed beside a reference measured in the same run on the same machine; only the
  * ratio between the two is valid elsewhere.
  */
@@ -20,6 +20,8 @@ export interface Effort {
   seconds: number;
   /** How often each contender is measured, if several are compared. */
   rounds: number;
+  /** Requests of the filled history. */
+  requests: number;
   /** The bench of another checkout, of an earlier commit for instance. */
   beside?: Bench;
   /** The folder of that checkout. */
@@ -43,6 +45,7 @@ const names = [
   'first-look',
   'start',
   'deposits',
+  'history',
   'beside',
 ];
 const { values, positionals } = parseArgs({
@@ -50,21 +53,28 @@ const { values, positionals } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '5' },
+    requests: { type: 'string', default: '1000000' },
     beside: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
-const usual = names.filter((name) => name !== 'beside' || values.beside !== undefined);
+const usual = names.filter((name) =>
+  name === 'history' ? false : name !== 'beside' || values.beside !== undefined,
+);
 const wanted = positionals.length > 0 ? positionals : usual;
 const unknown = wanted.filter((name) => !names.includes(name));
 if (values.help || unknown.length > 0) {
   if (unknown.length > 0) console.error(`There is no bench called ${unknown.join(', ')}.`);
   console.log(
-    `npm run bench -- [${names.join('|')}]… [--seconds N] [--rounds N] [--beside FOLDER]`,
+    `npm run bench -- [${names.join('|')}]… [--seconds N] [--rounds N] [--requests N] [--beside FOLDER]`,
   );
   process.exitCode = unknown.length > 0 ? 1 : 0;
 } else {
-  const effort = { seconds: Number(values.seconds), rounds: Number(values.rounds) };
+  const effort = {
+    seconds: Number(values.seconds),
+    rounds: Number(values.rounds),
+    requests: Number(values.requests),
+  };
   for (const name of wanted) await ask(name, effort);
 }
 

@@ -49,11 +49,17 @@ export interface Process {
  */
 export const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=100'];
 
-/** `settings`: further settings of PostgreSQL, to inspect it during a bench. */
-export async function openBench(settings: Record<string, string> = {}): Promise<Bench> {
-  const dir = mkdtempSync(join(tmpdir(), 'farebox-bench-'));
+/**
+ * @param settings further settings of PostgreSQL, to inspect it during a bench
+ * @param folder its files, which are kept; without it, in a new one that is removed
+ */
+export async function openBench(
+  settings: Record<string, string> = {},
+  folder?: string,
+): Promise<Bench> {
+  const dir = folder ?? mkdtempSync(join(tmpdir(), 'farebox-bench-'));
+  mkdirSync(join(dir, 'catalog'), { recursive: true });
   chmodSync(dir, 0o755);
-  mkdirSync(join(dir, 'catalog'));
   writeFileSync(join(dir, 'catalog', 'instant.yaml'), catalog);
   const embedded = await startEmbedded({ dataDir: join(dir, 'data'), settings });
   const { host, port, user, database } = embedded.connection;
@@ -102,7 +108,7 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
       await Promise.all([...running].map(end));
       await db.close();
       await embedded.stop();
-      rmSync(dir, { recursive: true, force: true });
+      if (folder === undefined) rmSync(dir, { recursive: true, force: true });
     },
   };
 }

@@ -1,0 +1,93 @@
+import { rawSql, type Database } from '../server/src/lib/sql/sql.ts';
+import { createAccount } from '../server/src/operations/accounts/account.ts';
+import { deposit } from '../server/src/operations/accounts/deposit.ts';
+import { commandLine } from '../server/src/operations/operator-action.ts';
+import { createKey } from '../server/src/operations/accounts/key.ts';
+
+/**
+ * Fills a database with finished calls of the last 90 days, dealt out to a thousand accounts in
+ * turns, so that the books balance. About 2 KB a request.
+ */
+
+const accountCount = 1_000;
+const days = 90;
+const batch = 250_000;
+const quote = 1_000;
+const charge = 900;
+const paid = 1_000_000_000_000n;
+
+/** Adds what is missing to `wanted` requests. Goes on where an earlier call was interrupted. */
+export async function fill(
+  db: Database,
+  wanted: number,
+  tell: (done: number) => void,
+): Promise<void> {
+  await db.run(rawSql('create table if not exists bench_fill (done bigint, ended timestamptz)'));
+  const [state] = await db.run<{ done: bigint; ended: Date }>(rawSql('select * from bench_fill'));
+  if (!state) await makeAccounts(db);
+  for (let done = Number(state?.done ?? 0); done < wanted; done += batch) {
+    await db.tx(async (tx) => {
+      for (const text of rowsFrom(done, Math.min(wanted, done + batch), wanted))
+        await tx.run(rawSql(text));
+    });
+    tell(Math.min(wanted, done + batch));
+  }
+  await db.run(rawSql('vacuum analyze'));
+}
+
+async function makeAccounts(db: Database): Promise<void> {
+  for (let n = 0; n < accountCount; n++) {
+    const email = `history-${n}@example.com`;
+    const { id: account_id } = await createAccount(db, { email, is_operator: false });
+    await deposit(db, commandLine, { account_id, amount: paid, reference: `history ${n}` });
+    await createKey(db, { who: 'operator' }, { account_id, name: 'history' });
+  }
+  await db.run(rawSql('insert into bench_fill values (0, now())'));
+}
+
+function rowsFrom(done: number, until: number, wanted: number): string[] {
+  const id = (variant: string) => `(ms || '7${variant}8000' || lpad(to_hex(n), 12, '0'))::uuid`;
+  const revenue = `'00000000-0000-0000-0000-000000000002'::uuid`;
+  const priced = `{"price_usd_micro":"${quote}","unit":"request","quantity":1,"unit_price_usd_micro":"${quote}","breakdown":[],"assumptions":{}}`;
+  return [
+    'set local statement_timeout = 0',
+    `create temp table history on commit drop as
+      select n, at, nth, w.account_id, w.key_id, ${id('000')} as id, ${id('001')} as charge
+      from (select n, at, n / ${accountCount} as nth, n % ${accountCount} as owner,
+          lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as ms
+        from generate_series(${done}, ${until - 1}) n cross join lateral (
+          select f.ended - interval '${days} days' * (${wanted} - n) / ${wanted} as at
+          from bench_fill f) t) h
+      join (select a.id as account_id, k.id as key_id, substr(a.email, 9)::text as name
+        from accounts a join keys k on k.account_id = a.id where a.email like 'history-%') w
+        on w.name = h.owner || '@example.com'`,
+    `insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro,
+        charged_usd_micro, status, attempt, created_at, started_at, completed_at, deadline_at)
+      select id, account_id, key_id, 'bench/chat', 'text', 'bench', ${quote}, ${charge},
+        'COMPLETED', 1, at, at, at, at from history order by n`,
+    `insert into request_inputs (request_id, account_id, input, quote, created_at)
+      select id, account_id, '{}', '${priced}', at from history order by n`,
+    `insert into request_results (request_id, account_id, quantity, cost_usd_micro, created_at)
+      select id, account_id, 1, 700, at from history order by n`,
+    `insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,
+        amount_usd_micro, available_after_usd_micro, key_id, pending_id, created_at)
+      select m.id, account_id, 2 + 2 * nth + m.part, m.kind, account_id, ${revenue}, m.amount,
+        ${paid} - ${charge} * nth - m.amount, m.key_id, m.pending_id, at
+      from history h cross join lateral (values
+        (0, h.id, 'reserve', ${quote}, h.key_id, null::uuid),
+        (1, h.charge, 'charge', ${charge}, null, h.id)
+      ) m (part, id, kind, amount, key_id, pending_id) order by n, m.part`,
+    `update balances b set last_seq = last_seq + 2 * h.count,
+        debits_posted = debits_posted + ${charge} * h.count
+      from (select account_id, count(*) from history group by 1) h
+      where h.account_id = b.account_id`,
+    `update key_usage u set month = date_trunc('month', now() at time zone 'utc'),
+        posted_usd_micro = case when u.month = date_trunc('month', now() at time zone 'utc')
+          then posted_usd_micro else 0 end + h.posted
+      from (select key_id, coalesce(sum(${charge}) filter (where
+          date_trunc('month', at at time zone 'utc') = date_trunc('month', now() at time zone 'utc')
+        ), 0) as posted from history group by 1) h
+      where h.key_id = u.key_id`,
+    `update bench_fill set done = ${until}`,
+  ];
+}
