@@ -43,6 +43,7 @@ import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
 import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
 import { addGauges } from './worker/jobs/gauges.ts';
 import type { EventReceiver } from './worker/jobs/operator-events.ts';
+import { watchOverrides, type OverridesWatch } from './worker/jobs/overrides.ts';
 import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 import { watchVersion, type VersionWatch } from './worker/jobs/version.ts';
 
@@ -65,6 +66,8 @@ export interface Services {
   /** Stores results while the storage is away. */
   spool: Spool;
   catalog: CatalogStore;
+  /** Brings operators' changes of the catalog into this process. */
+  overrides: Pick<OverridesWatch, 'reload'>;
   upstreams: ReadonlyMap<string, Upstream>;
   /** Tells which upstreams exist, and which are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
@@ -142,6 +145,7 @@ export async function openServices({
   const upstreams = connected.live;
   const known = [...builtIn, ...(options.upstreams?.keys() ?? [])];
   const catalog = await openModels(config, connected, known, log);
+  const overrides = await watchOverrides({ db, log, catalog, connected, secrets });
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
     onError: throttleLog((told) => log.warn(told, 'a hint to other processes was lost')),
@@ -182,7 +186,7 @@ export async function openServices({
   const close = async () => {
     space.stop();
     storage.stop();
-    await stop();
+    await Promise.all([stop(), overrides.stop()]);
     asked?.stop();
     await refusals.flush();
     await hints.close();

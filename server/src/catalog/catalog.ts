@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Problem } from '../core/catalog/catalog-file.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import { assembleCatalog, type Catalog } from '../core/catalog/catalog.ts';
+import { overridden, unfit, type Overrides } from '../core/catalog/override.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import { contentsOf, type CatalogContents } from './contents.ts';
 import { signatureOf, unreadable } from './files.ts';
@@ -40,6 +42,11 @@ export interface CatalogStore {
    * `problems`.
    */
   reload(): Promise<void>;
+  /**
+   * Replaces what operators have changed about its rows. `always`: even if that is the same,
+   * because other upstreams may be usable.
+   */
+  override(overrides: Overrides, always?: boolean): void;
   close(): Promise<void>;
 }
 
@@ -53,7 +60,8 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   // Taken before the files are read, so that the next poll notices changes made in between.
   let signature = await signatureOf(dir);
   let folder = await readFolder(options);
-  let catalog = liveCatalog(folder, options);
+  let overrides: Overrides = new Map();
+  let catalog = liveCatalog(folder, overrides, options);
   report(folder, emptyFolder, log);
   // Logged as info, because most services in Farebox's own catalog are usually not set up.
   reportHidden(catalog.hidden, [], (...said) => log.info(...said));
@@ -67,7 +75,12 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
       problems: [unreadable('', error)],
     }));
     report(folder, before, log);
-    const next = liveCatalog(folder, options);
+    renew();
+  };
+  let unused = new Map<string, string>();
+  const renew = () => {
+    const next = liveCatalog(folder, overrides, options);
+    unused = reportUnused(folder, overrides, unused, log);
     reportHidden(next.hidden, catalog.hidden, (...said) => log.warn(...said));
     if (next.version !== catalog.version) log.info(shown(next), 'catalog changed');
     catalog = next;
@@ -92,6 +105,11 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
     warnings: () => folder.warnings,
     contents: () => contentsOf(folder),
     reload,
+    override(newest, always = false) {
+      if (!always && isDeepStrictEqual(newest, overrides)) return;
+      overrides = newest;
+      renew();
+    },
     async close() {
       stop();
       await last;
@@ -99,14 +117,40 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   };
 }
 
-function liveCatalog(folder: Folder, { usableUpstreams, define }: CatalogOptions): Catalog {
+function liveCatalog(
+  folder: Folder,
+  overrides: Overrides,
+  { usableUpstreams, define }: CatalogOptions,
+): Catalog {
   define?.(folder.upstreams);
-  const { models, hidden } = assembleCatalog(folder.rows, usableUpstreams);
+  const rows = folder.rows.map((row) => overridden(row, overrides.get(row.id)));
+  const { models, hidden } = assembleCatalog(rows, usableUpstreams);
   const text = JSON.stringify([...models.values()], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   );
   const version = createHash('sha256').update(text).digest('hex').slice(0, 16);
   return { models, hidden, version };
+}
+
+/** Warns once of each operator's change that no longer fits its row; returns all of them. */
+function reportUnused(
+  folder: Folder,
+  overrides: Overrides,
+  known: ReadonlyMap<string, string>,
+  log: CatalogOptions['log'],
+): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const row of folder.rows) {
+    const parts = unfit(row, overrides.get(row.id) ?? {}).join(', ');
+    if (parts === '') continue;
+    found.set(row.id, parts);
+    if (known.get(row.id) !== parts)
+      log.warn(
+        { model_id: row.id, parts },
+        "what an operator has set no longer fits the model's catalog file: the file counts",
+      );
+  }
+  return found;
 }
 
 /** The catalog's facts for the log. */
