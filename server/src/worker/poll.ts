@@ -5,7 +5,7 @@ import { runBounded } from '../lib/bounded.ts';
 import { costOf, costOfRun, fail, finish, unfetched } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
-import { startedAt, startedName } from './routes.ts';
+import { isOff, startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 import { askToStop, endStopped } from './stop.ts';
 
@@ -31,6 +31,7 @@ export async function poll(
   if (handle && isHeldElsewhere(handle)) return wait(row, elsewhereSeconds);
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
+  if (isOff(row)) return wait(row, pollSeconds, { message: 'its upstream is switched off' });
   if (!upstream) await deps.missingUpstream(startedName(row));
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });

@@ -3,7 +3,7 @@ import { goesOn, routeTo } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.ts';
-import { startedAt, startedName } from './routes.ts';
+import { isOff, startedAt, startedName } from './routes.ts';
 import { start } from './start.ts';
 import { callOff } from './stop.ts';
 import { wait, type StepDeps } from './step.ts';
@@ -22,7 +22,7 @@ export async function recover(
   const { id, attempt, started_in } = row;
   const later = Math.max(recoverSeconds, deps.settings.FAREBOX_POLL_SECONDS);
   if (!upstream) {
-    await deps.missingUpstream(startedName(row));
+    if (!isOff(row)) await deps.missingUpstream(startedName(row));
     return wait(row, later, { outcome: 'unknown' });
   }
   const task = deps.catalog().models.get(row.model_id)?.task ?? '';

@@ -17,9 +17,15 @@ export interface ChosenRoute {
   route: ModelUpstream;
 }
 
-/** The upstream and key of the newest start; undefined if these are not set up here. */
+/** The upstream and key of the newest start; undefined if these may not be called from here. */
 export function startedAt(row: ClaimedRequest, { upstreams }: StepDeps): Upstream | undefined {
+  if (isOff(row)) return undefined;
   return byKey(upstreams.get(row.started_upstream ?? row.upstream), row.started_key);
+}
+
+/** Whether an operator has switched off the upstream of the newest start. */
+export function isOff({ closed, started_upstream, upstream }: ClaimedRequest): boolean {
+  return closed[started_upstream ?? upstream] === 'off';
 }
 
 /** The name of the upstream and key of the newest start, for the log. */

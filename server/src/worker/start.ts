@@ -29,6 +29,7 @@ import { lost } from './lost.ts';
 import {
   callbackOf,
   isLeft,
+  isOff,
   routePauseMaxSeconds,
   routePauses,
   startedAt,
@@ -64,6 +65,11 @@ export async function start(
   if (row.stopped && !isRepeat(row)) return later(row, resumeSeconds);
   const model = deps.catalog().models.get(row.model_id);
   const meant = model && routeOf(row, model, deps);
+  // At another route the repeat would make a second job.
+  if (model && isRepeat(row) && (isOff(row) || meant?.upstream !== row.upstream))
+    return later(row, resumeSeconds);
+  if (model && !meant && model.upstreams.some((route) => isClosed(row, route)))
+    return later(row, resumeSeconds);
   if (!model || !meant) {
     return fail(row, 'upstream_failed', 'This model was withdrawn before the request could start.');
   }
@@ -117,10 +123,19 @@ function routeOf(
   model: Model,
   { upstreams }: StepDeps,
 ): ModelUpstream | undefined {
-  const isOpen = (route: ModelUpstream) => upstreams.has(route.upstream) && !isLeft(row, route);
+  const isOpen = (route: ModelUpstream) =>
+    upstreams.has(route.upstream) && !isLeft(row, route) && !isClosed(row, route);
   const meant = routeTo(model.upstreams, row.upstream, row.upstream_model);
   if (meant && isOpen(meant)) return meant;
   return model.upstreams.find(isOpen);
+}
+
+/**
+ * Whether an operator lets nothing new start there. A start that may have made the job is repeated
+ * there even so, to find that job.
+ */
+function isClosed(row: ClaimedRequest, { upstream }: ModelUpstream): boolean {
+  return upstream in row.closed && !(isRepeat(row) && upstream === row.upstream);
 }
 
 /**
@@ -135,7 +150,7 @@ async function routeWithSlot(
 ): Promise<ModelUpstream | null> {
   if (row.slot && row.upstream === meant.upstream) return meant;
   if (await takeAt(row, meant, deps)) return meant;
-  if (row.status === 'IN_QUEUE') return null;
+  if (row.status === 'IN_QUEUE' || isRepeat(row)) return null;
   const pauseOf = await routePauses(model, deps);
   // Routes that were already tried are tried again only after the pause between tries.
   const isPaused = (row.start_age_seconds ?? Infinity) < pauseSeconds(row.starts);
