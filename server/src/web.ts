@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from './config.ts';
+import { readSample } from './catalog/samples.ts';
+import { catalogDir, type Config } from './config.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { openAuth, openPost } from './http/session/auth-policy.ts';
 import type { Oidc } from './http/session/oidc.ts';
@@ -34,6 +35,7 @@ export function openWeb(
     hasMail: services.mail !== null,
     oidcName: oidc && config.FAREBOX_OIDC_NAME,
     topUpText: config.FAREBOX_TOP_UP_TEXT,
+    readSample: (name) => readSample(catalogDir(config), name),
     ...openPost(services.mail, { db, log }),
   };
   const own = {

@@ -11,6 +11,7 @@ import type { Model } from '../core/catalog/catalog.ts';
 import { statedLosses } from '../core/catalog/listed-price.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import { readFiles, type ReadFile } from './files.ts';
+import { sampleProblems } from './samples.ts';
 
 export interface FolderOptions {
   /** Folder of the `.yaml` and `.yml` files; other files and subfolders are ignored. */
@@ -67,11 +68,17 @@ export async function readFolder(
   before: Folder = emptyFolder,
 ): Promise<Folder> {
   const read = await readFiles(dir);
-  const judged = read.map((each) => ({
-    ...each,
-    problems: [...each.parsed.problems, ...definitionProblems(each, definitionFault)],
-    old: before.files.find(({ file }) => file === each.file) ?? null,
-  }));
+  const judged = await Promise.all(
+    read.map(async (each) => ({
+      ...each,
+      problems: [
+        ...each.parsed.problems,
+        ...definitionProblems(each, definitionFault),
+        ...(await sampleProblems(dir, each.file, each.parsed)).map(each.parsed.locate),
+      ],
+      old: before.files.find(({ file }) => file === each.file) ?? null,
+    })),
+  );
   const known = knownUpstreams && [...new Set([...knownUpstreams, ...judged.flatMap(definedIn)])];
   const judges = judgesOf(judged, before.upstreamOwners, unsupportedRowOf);
   const files = judged.map((each) => loadedOf(each, judges, known));
