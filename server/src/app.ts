@@ -11,6 +11,8 @@ import * as people from './db/accounts/people.ts';
 import * as queue from './db/requests/queue.ts';
 import * as pages from './db/requests/request-pages.ts';
 import * as requests from './db/requests/requests.ts';
+import { runTimes } from './db/requests/run-times.ts';
+import { createBannerView } from './http/banner.ts';
 import { addShareGauges, databaseShares } from './http/database-share.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { trialCall } from './http/api/play-deposit.ts';
@@ -31,6 +33,7 @@ import type { Database } from './lib/sql/sql.ts';
 import { movedSince } from './ledger/statement.ts';
 import type { BatchBounds } from './operations/requests/batched.ts';
 import { createQueueView } from './operations/upstreams/queue-view.ts';
+import { createRunTimes } from './operations/upstreams/run-times.ts';
 import { openServices, ownNames, type Services } from './services.ts';
 import type { CatalogStore } from './catalog/catalog.ts';
 import type { ServiceDatabase } from './database.ts';
@@ -319,6 +322,10 @@ function httpDeps(
       throttleLog((told) => log.warn(told, 'could not note a reply that was lost')),
     ),
     queue: view,
+    runTimes: createRunTimes(
+      () => runTimes(db, [...catalog.current().models.keys()]),
+      throttleLog((told) => log.warn(told, 'could not read how long runs take')),
+    ),
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
     ...rest,
@@ -339,6 +346,7 @@ function httpDeps(
       signUp: config.FAREBOX_SIGN_UP ?? 'invite',
       times,
     },
+    banner: createBannerView(services.db),
     unready: () => unready(services),
   };
 }
