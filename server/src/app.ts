@@ -35,6 +35,7 @@ import type { BatchBounds } from './operations/requests/batched.ts';
 import { createQueueView } from './operations/upstreams/queue-view.ts';
 import { createRunTimes } from './operations/upstreams/run-times.ts';
 import { openServices, ownNames, type Services } from './services.ts';
+import { createThumbnails } from './storage/thumbnail.ts';
 import type { CatalogStore } from './catalog/catalog.ts';
 import type { ServiceDatabase } from './database.ts';
 import type { Upstream } from './upstreams/upstream.ts';
@@ -297,6 +298,7 @@ function httpDeps(
     ...services,
     wholeDb: db,
     files: catalog,
+    thumbnails: createThumbnails(services.storage, services.decoding),
     catalog: () => catalog.current(),
     trusted: services.fetches.trusted,
     requestEvents: createRequestEvents(

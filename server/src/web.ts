@@ -9,7 +9,6 @@ import { pagesDir } from './http/session/pages.ts';
 import type { Row } from './http/row.ts';
 import { webRoutes } from './http/session/routes.ts';
 import type { WebDeps, WebSettings } from './http/session/visit.ts';
-import { createThumbnails } from './storage/thumbnail.ts';
 import type { Services } from './services.ts';
 
 /** The calls that the web pages make to this process, and the dependencies of these calls. */
@@ -41,7 +40,6 @@ export function openWeb(
   const own = {
     auth: openAuth(web, { db, log, post, secrets, oidc }),
     web,
-    thumbnails: createThumbnails(deps.storage, deps.decoding),
   };
   return { table: webRoutes, deps: { ...deps, ...own } };
 }

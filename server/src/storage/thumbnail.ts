@@ -1,27 +1,34 @@
+import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
+import { hasThumbnail } from '../core/request/line.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
 import { keysOf } from '../lib/records.ts';
+import { once } from '../lib/streams.ts';
+import { FileDamaged } from './picture.ts';
 import type { Storage } from './storage.ts';
 
 /** Small versions of images, for lists: a page of originals would be tens of megabytes. */
 export interface Thumbnails {
   /**
-   * Returns a WebP; null if the bytes are gone, or cannot be made into a thumbnail.
+   * Returns a WebP, which is made once and stored beside its image; null if the image has none, or
+   * its bytes are gone.
    *
-   * @throws NoPlace, and the reason of `signal`, which ends the wait for a turn
+   * @throws NoCapacity, the reason of `signal`, which ends the wait for a turn, and `FileDamaged`
+   * if the image cannot be decoded
    */
-  of(
-    account_id: string,
-    picture: Picture,
-    size: ThumbnailSize,
-    signal: AbortSignal,
-  ): Promise<Buffer | null>;
+  findOrMake(picture: Picture, size: ThumbnailSize, call: ThumbnailCall): Promise<Buffer | null>;
 }
 
 interface Picture {
   storage_key: string;
   content_type: string;
-  sha256: string;
+}
+
+interface ThumbnailCall {
+  account_id: string;
+  signal: AbortSignal;
+  /** False once the image was deleted: nothing would delete a thumbnail that is stored after it. */
+  isKept: () => Promise<boolean>;
 }
 
 /**
@@ -34,35 +41,48 @@ const sizes = {
 } as const;
 export type ThumbnailSize = keyof typeof sizes;
 export const thumbnailSizes = keysOf(sizes);
-const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
 /** Limits the decoder's memory; pages show an icon for larger images. */
 const pixelsMax = 50_000_000;
 const seconds = 5;
-/**
- * Maximum number of thumbnails kept in memory, so that showing a list again costs nothing. Each has
- * at most some tens of KB.
- */
-const keptMax = 500;
 
 /** `decoding`: the places for files that are decoded, by account. */
 export function createThumbnails(storage: Storage, decoding: FairQueue): Thumbnails {
-  const kept = new Map<string, Buffer>();
-
   return {
-    async of(account_id, picture, size, signal) {
-      if (!types.has(picture.content_type)) return null;
-      const name = `${picture.sha256} ${size}`;
-      // Another call of the account may have made it while this one waited.
-      const make = async () => kept.get(name) ?? shrink(storage, picture, size);
-      const bytes = kept.get(name) ?? (await decoding.run(account_id, make, { signal }));
-      // A failure may be temporary, so it is not kept.
-      if (bytes === null) return null;
-      kept.delete(name);
-      kept.set(name, bytes);
-      if (kept.size > keptMax) kept.delete(kept.keys().next().value!);
-      return bytes;
+    async findOrMake(picture, size, { account_id, signal, isKept }) {
+      if (!hasThumbnail(picture)) return null;
+      const key = `${picture.storage_key}.${size}.webp`;
+      const made = await readStored(storage, key);
+      if (made) return made;
+      const make = async () => {
+        // Another call may have made it while this one waited.
+        const already = await readStored(storage, key);
+        if (already) return already;
+        const bytes = await shrink(storage, picture, size);
+        if (bytes) await keep(storage, key, bytes, isKept);
+        return bytes;
+      };
+      return decoding.run(account_id, make, { signal });
     },
   };
+}
+
+async function readStored(storage: Storage, key: string): Promise<Buffer | null> {
+  const bytes = await storage.open(key);
+  return bytes && buffer(bytes);
+}
+
+/** If the storage takes nothing now, the next call makes the thumbnail again. */
+async function keep(
+  storage: Storage,
+  key: string,
+  bytes: Buffer,
+  isKept: ThumbnailCall['isKept'],
+): Promise<void> {
+  const isStored = await storage.put(key, once(bytes)).then(
+    () => true,
+    () => false,
+  );
+  if (isStored && !(await isKept())) await storage.remove(key);
 }
 
 async function shrink(
@@ -78,7 +98,10 @@ async function shrink(
       .autoOrient()
       .resize(sizes[size])
       .webp({ quality: 78 })
-      .toBuffer();
+      .toBuffer()
+      .catch((cause: unknown) => {
+        throw new FileDamaged('it cannot be decoded', { cause });
+      });
   } finally {
     await file.done();
   }

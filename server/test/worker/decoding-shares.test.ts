@@ -8,7 +8,7 @@ import { accept } from '../kit/fake.ts';
 import { fakeCatalog, type TestAccount } from '../kit/service.ts';
 import { inShort } from '../kit/long.ts';
 import { until } from '../kit/until.ts';
-import { before, person, withWebService, type Person } from '../kit/web.ts';
+import { before, withService } from '../kit/with-service.ts';
 import { openStand, pictureRows, type Stand } from '../upstreams/openai-kit.ts';
 import { fileOf } from '../upstreams/job-kit.ts';
 import { submitted } from './floor.ts';
@@ -53,13 +53,12 @@ const catalog = fakeCatalog + pictureRows;
 let stand: Stand;
 let greedy: TestAccount;
 let other: TestAccount;
-const people = new Map<TestAccount, Person>();
 /** The pictures at callers' addresses. */
 const served = new Map<string, Picture>();
 /** The outputs of the fake's jobs, by request. */
 const outputs = new Map<string, Buffer>();
 
-const { service } = withWebService(async (use) => {
+const { service } = withService(async (use) => {
   stand = use(await openStand());
   const { url, key } = stand.fake;
   const download = async (address: string) => {
@@ -82,7 +81,6 @@ before(async () => {
   service.fake.behave.start = (job, fake) => accept(fake, job);
   for (const who of ['greedy', 'other'] as const) {
     const account = await service.account({ open_jobs: 100 });
-    people.set(account, await person(service, { [account.account_id]: 'owner' }));
     if (who === 'greedy') greedy = account;
     else other = account;
   }
@@ -183,16 +181,15 @@ const inChats: Way = async (account, pictures) => {
 const asThumbnails: Way = async (account, pictures) => {
   const { ends } = await asOutputs(account, pictures);
   await ends;
-  const rows = await service.db.run<{ id: string }>(
-    sql`select id from requests where account_id = ${account.account_id} and model_id = 'fake/image'
-       order by created_at desc limit ${pictures.length}`,
+  const { body } = await account.get(
+    `/v1/requests?model_id=fake/image&status=COMPLETED&limit=${pictures.length}`,
   );
-  const pages = people.get(account)!.of(account.account_id);
+  const addresses = body.data.map(({ outputs: [first] }: any) => new URL(first.thumbnail_url));
   return calls(
-    rows.map(
-      ({ id }) =>
+    addresses.map(
+      ({ pathname, search }: URL) =>
         () =>
-          pages.call('GET', `/requests/${id}/thumbnail`),
+          service.call('GET', pathname + search),
     ),
   );
 };
