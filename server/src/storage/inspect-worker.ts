@@ -5,7 +5,12 @@
 import { parentPort } from 'node:worker_threads';
 import * as mediabunny from 'mediabunny';
 import { secondsMax } from './reader.ts';
-import type { Answer, Task, Tracks } from './inspect.ts';
+import type { InspectAnswer, InspectTask, Tracks } from './inspect.ts';
+
+/** Older cameras write no `ftyp`, by which the parser tells this type. Our look has told it. */
+const quickTime = Object.create(mediabunny.QTFF, {
+  _canReadInput: { value: () => Promise.resolve(true) },
+}) as mediabunny.InputFormat;
 
 /**
  * The formats that the parser may try for each detected type; fewer formats leave less to attack.
@@ -13,7 +18,7 @@ import type { Answer, Task, Tracks } from './inspect.ts';
  */
 const formats: Record<string, mediabunny.InputFormat[]> = {
   'video/mp4': [mediabunny.MP4, mediabunny.QTFF],
-  'video/quicktime': [mediabunny.MP4, mediabunny.QTFF],
+  'video/quicktime': [mediabunny.MP4, mediabunny.QTFF, quickTime],
   'audio/mp4': [mediabunny.MP4, mediabunny.QTFF],
   'video/webm': [mediabunny.WEBM, mediabunny.MATROSKA],
   'video/x-matroska': [mediabunny.WEBM, mediabunny.MATROSKA],

@@ -36,6 +36,15 @@ const whole: Record<string, string> = {
   'film.webm': 'video/webm 64x48 2 s',
   'live.webm': 'video/webm 64x48 2 s',
   'rotated.mp4': 'video/mp4 48x64 2 s',
+  'edited.mp4': 'video/mp4 64x48 1.45 s',
+  'anamorphic.mp4': 'video/mp4 192x48 2 s',
+  'indexed.mp4': 'video/mp4 64x48 2 s',
+  'titled.mkv': 'video/x-matroska 64x48 2 s',
+  'timecode.mov': 'video/quicktime 64x48 2 s',
+  'cmyk.jpg': 'image/jpeg 96x64',
+  'deep.png': 'image/png 96x64',
+  'turned.avif': 'image/avif 64x96',
+  'packed.bmp': 'image/bmp 32x20',
   'long-sound.mp4': 'video/mp4 64x48 1 s',
   'long-sound.webm': 'video/webm 64x48 1 s',
   'sound.mp4': 'audio/mp4 2 s',
@@ -86,6 +95,22 @@ describe('inspect', () => {
       const longer = Buffer.concat([await fileOf(name), Buffer.alloc(500, 7)]);
       assert.equal(await told(longer), whole[name], name);
     }
+  });
+
+  test('a film is one without the box of its brand, or with another box before it', async () => {
+    const [old, shifted] = [await fileOf('film.mov'), await fileOf('film.mp4')];
+    box('free', Buffer.alloc(12)).copy(old);
+    assert.equal(await told(old), whole['film.mov']);
+    const brand = Buffer.from(shifted.subarray(0, 32));
+    box('free').copy(shifted);
+    brand.copy(shifted, 8);
+    assert.equal(await told(shifted), 'video/quicktime 64x48 2 s');
+  });
+
+  test('a PDF may have empty lines and a byte order mark before it', async () => {
+    for (const before of ['\n', '\r\n\r\n', '\ufeff', '\ufeff\n'])
+      assert.equal(await told(Buffer.from(`${before}%PDF-1.4\n%%EOF`)), 'application/pdf');
+    assert.equal(await told(Buffer.from('a %PDF-1.4')), 'text/plain');
   });
 
   test('a file that is cut short is damaged, wherever the cut is', async () => {
