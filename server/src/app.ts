@@ -39,6 +39,7 @@ import { createThumbnails } from './storage/thumbnail.ts';
 import type { CatalogStore } from './catalog/catalog.ts';
 import type { ServiceDatabase } from './database.ts';
 import type { Upstream } from './upstreams/upstream.ts';
+import { shownSettings } from './shown-settings.ts';
 import { openWeb, webOrigin } from './web.ts';
 import { warnOfMissingUpstreams } from './worker/missing-upstreams.ts';
 import { auditNowAndThen } from './worker/jobs/audit.ts';
@@ -349,6 +350,7 @@ function httpDeps(
       times,
     },
     banner: createBannerView(services.db),
+    shownSettings: () => shownSettings(config),
     unready: () => unready(services),
   };
 }

@@ -373,7 +373,15 @@ export type Config = {
     /** The variables that are set and whose names begin like this. */
     named: (prefix: string) => string[];
   };
+  /** Where given settings come from; their texts, but for secrets. Others have their default. */
+  given: ReadonlyMap<string, GivenSetting>;
 };
+
+export interface GivenSetting {
+  from: 'environment' | 'file';
+  /** Null: a secret, or the text of a file. */
+  text: string | null;
+}
 
 /** A setting is missing or wrong; the message names it and says what is allowed. */
 export class ConfigError extends Error {}

@@ -5,6 +5,7 @@ import {
   files,
   settings,
   type Config,
+  type GivenSetting,
   type Setting,
 } from './config.ts';
 import { hideInLogs } from './lib/log.ts';
@@ -14,9 +15,11 @@ import { brokenRules, misspelt } from './settings-rules.ts';
 /** Reads the settings from the environment. Throws a `ConfigError` that lists every problem. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const problems: string[] = [];
+  const sources = new Map<string, GivenSetting>();
   const entries = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
     try {
       const given = readSetting(env, name, setting);
+      noteSource(sources, env, name, setting);
       if (given !== null && setting.secret) hideSecret(given);
       return [name, given === null ? null : setting.read(given)];
     } catch (error) {
@@ -39,10 +42,30 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const config = {
     ...Object.fromEntries(entries),
     variable: Object.assign(variable, { named }),
+    given: sources,
   } as Config;
+  for (const [pattern, setting] of Object.entries(chainSettings))
+    for (const name of namesOf(pattern, env)) noteSource(sources, env, name, setting);
   if (problems.length === 0) problems.push(...brokenRules(config, isGiven));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
+}
+
+function noteSource(
+  sources: Map<string, GivenSetting>,
+  env: NodeJS.ProcessEnv,
+  name: string,
+  { secret, long }: Setting<unknown>,
+): void {
+  if (env[name]) sources.set(name, { from: 'environment', text: secret ? null : env[name] });
+  else if ((secret || long) && env[`${name}_FILE`]) sources.set(name, { from: 'file', text: null });
+}
+
+/** The variables that are set and have a name such as `FAREBOX_RPC_<NAME>`. */
+function namesOf(pattern: string, env: NodeJS.ProcessEnv): string[] {
+  const form = new RegExp(`^${pattern.replace('<NAME>', '[A-Z0-9_]+')}$`);
+  const names = Object.keys(env).map((name) => name.replace(/_FILE$/, ''));
+  return [...new Set(names)].filter((name) => form.test(name));
 }
 
 /** Other services repeat secrets in their refusals, which are logged. */
