@@ -34,7 +34,7 @@ export const settings = {
     ...text(null, 'Base address of the API for callers. Default: http://localhost:PORT/v1.'),
     read: (given: string) => given.replace(/\/+$/, ''),
   },
-  FAREBOX_WEB: flag('on', 'Serve the web pages: dashboard, studio and operator.'),
+  FAREBOX_WEB: flag('on', 'Serve the web pages: dashboard, studio and console.'),
   FAREBOX_WEB_URL: {
     ...text(
       null,
@@ -100,8 +100,8 @@ export const settings = {
   FAREBOX_SITE_LINE: matching(
     /^\S.{0,199}$/u,
     'must be one line of at most 200 characters.',
-    'Every picture, film and text model. One key, one balance, the price before you press.',
-    'Your service in one line: the headline of the front page.',
+    null,
+    "Your service in one line: the headline of the front page. Unset: a line of Farebox's own, in the language of the page.",
   ),
   FAREBOX_SITE_LINKS: {
     read: siteLinks,

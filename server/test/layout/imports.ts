@@ -58,7 +58,7 @@ export function checkFloors(project: Project): string[] {
 const generator = 'server/src/commands/generate.ts';
 
 /** Files of the service that the pages show from, too. They import nothing. */
-const shared = new Set(['server/src/core/snippets.ts']);
+const shared = new Set(['server/src/core/snippets.ts', 'server/src/core/task-words.ts']);
 
 /** The client's library ships without the command, and the service without both. */
 export function checkClient(project: Project): string[] {
