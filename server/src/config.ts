@@ -521,7 +521,7 @@ function int(min: number, max: number, fallback: string, says: string) {
     read: (given: string) => {
       const value = Number(given);
       if (!/^\d+$/.test(given) || value < min || value > max) {
-        throw new ConfigError(`"${given}" is not a whole number from ${min} to ${max}.`);
+        throw new ConfigError(`"${given}" is not an integer from ${min} to ${max}.`);
       }
       return value;
     },
