@@ -1,15 +1,15 @@
-import type { Logger } from 'pino';
 import type { NewEvent } from '../../core/operator-event.ts';
+import { usualLowBalance } from '../../core/account/alert.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
-import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
 import { repeat } from '../../lib/repeat.ts';
 import { sendNotification } from '../../operations/requests/notification.ts';
 import { webhookFetch, type WebhookFetches } from '../../operations/requests/webhook-fetch.ts';
+import { mailPayers, tellCauses, type AlertMailDeps } from './alert-mail.ts';
 
 /**
  * Notifies accounts whose balance is low: once, and again only after the balance has been above the
@@ -19,18 +19,14 @@ import { webhookFetch, type WebhookFetches } from '../../operations/requests/web
 const checkMs = 60_000;
 /** Maximum accounts per check; the next check takes the others. */
 const limit = 100;
+/** Maximum accounts without settings that begin to be watched in one check. */
+const armedMax = 1000;
 /** After this time the process that claimed an alert has sent it or has died. */
 const leaseSeconds = 120;
 const triesMax = 5;
 
-export interface BalanceDeps extends WebhookFetches {
-  db: Database;
-  log: Logger;
+export interface BalanceDeps extends WebhookFetches, AlertMailDeps {
   webhookMs: number;
-  /** Null if no mail server is set up. */
-  mail: ((letter: Letter) => Promise<void>) | null;
-  /** Base address of the web pages. */
-  origin: () => string;
 }
 
 /** While `mayTell` returns false, for example on a restored copy, nobody is notified. */
@@ -44,12 +40,19 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
     } catch (err) {
       deps.log.warn({ err }, 'could not check for low balances');
     }
+    try {
+      await tellCauses(deps, { leaseSeconds, triesMax });
+    } catch (err) {
+      deps.log.warn({ err }, 'could not check for other alerts');
+    }
+    return checkMs;
   };
   return repeat(look, checkMs);
 }
 
 /** One check. Returns how many accounts were notified. */
 export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
+  await alerts.watchUnchosen(deps.db, usualLowBalance, armedMax);
   const low = await deps.db.tx(async (tx) => {
     const claimed = await alerts.claimLow(tx, { limit, leaseSeconds, triesMax });
     const isNew = ({ tries }: alerts.LowBalance) => tries === 1;
@@ -108,24 +111,11 @@ async function post(low: alerts.LowBalance, deps: BalanceDeps): Promise<void> {
   await deliveries.insert(db, { ...about, status, error, duration_ms });
 }
 
-/** One e-mail to each recipient. Throws if none was sent. */
-async function write(low: alerts.Low, deps: BalanceDeps): Promise<void> {
-  const { mail, db } = deps;
-  if (mail === null || !low.emails) return;
-  const [to, account] = await Promise.all([
-    people.payersOf(db, low.account_id),
-    accounts.find(db, low.account_id),
-  ]);
+async function write(low: alerts.LowBalance, deps: BalanceDeps): Promise<void> {
+  if (deps.mail === null || !low.emails) return;
+  const account = await accounts.find(deps.db, low.account_id);
   const text = letterText(low, account!.email, deps.origin());
-  const subject = 'Your Farebox balance is low';
-  const sent = await Promise.allSettled(to.map((each) => mail({ to: each, subject, text })));
-  const failed = sent.filter((each) => each.status === 'rejected');
-  if (failed.length > 0 && failed.length === sent.length) throw failed[0]!.reason;
-  for (const { reason: err } of failed)
-    deps.log.warn(
-      { err, account_id: low.account_id },
-      'an e-mail about a low balance could not be sent',
-    );
+  await mailPayers(low.account_id, { subject: 'Your Farebox balance is low', text }, deps);
 }
 
 function letterText(low: alerts.LowBalance, name: string, origin: string): string {
