@@ -2,6 +2,7 @@ import * as deliveries from '../../db/requests/deliveries.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import * as files from '../../db/accounts/files.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
+import * as refusals from '../../db/accounts/refusals.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { expireBonuses } from '../../operations/accounts/bonus.ts';
 import type { SpoolWatch } from '../spooled.ts';
@@ -26,7 +27,7 @@ export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'sp
 
 /**
  * Ends bonuses whose time is over and deletes what has expired: files, spooled results, idempotency
- * keys and payloads of old requests.
+ * keys, payloads of old requests and refused calls.
  */
 export async function sweep(
   deps: SweepDeps,
@@ -53,6 +54,7 @@ export async function sweep(
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
   await inBatches(() => operatorEvents.clear(db, eventDays, limit));
   await inBatches(() => invitations.clear(db, invitationDays, limit));
+  await inBatches(() => refusals.clear(db, limit));
 }
 
 /** Removes the bytes before the row, because without their row they could not be found again. */
