@@ -142,6 +142,9 @@ export const guards: Tests = {
   'test/http/operator/calls.test.ts': {
     'keys-leave-operators': 'is left alone by a key',
   },
+  'test/http/operator/people.test.ts': {
+    'owners-choose-operators': 'reaches customers, and nobody who runs the service',
+  },
   'test/http/operator/console.test.ts': {
     'earlier-invitations-end': 'an invitation by a leaked key ends',
     'keys-vouch-for-nobody': 'a leaked key proves nobody',

@@ -1,4 +1,5 @@
 import { argon2Sync } from 'node:crypto';
+import { memberRolesOf, type OperatorRole } from '../../src/core/account/operator-role.ts';
 import type { Role } from '../../src/core/account/role.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
@@ -89,11 +90,19 @@ export async function person(service: Service, roles: Record<string, Role> = {})
   return made;
 }
 
-/** A signed-in operator. */
-export async function operatorOf(service: Service): Promise<Person> {
+/** A signed-in operator, in an account of their own; `role`: on the console. */
+export async function operatorOf(service: Service, role: OperatorRole = 'owner'): Promise<Person> {
   const email = `operator${++people}@example.com`;
   const { id } = await createAccount(service.db, { email, is_operator: true });
-  return person(service, { [id]: 'owner' });
+  const made = await person(service);
+  const roles = memberRolesOf(role);
+  // An account with people has an owner.
+  if (role !== 'owner')
+    await service.db.run(sql`insert into members (account_id, person_id, role)
+      values (${id}, ${await newPerson(service, `owner-of-${email}`)}, 'owner')`);
+  await service.db.run(sql`insert into members (account_id, person_id, role, operator_role)
+    values (${id}, ${made.id}, ${roles.role}, ${roles.operator_role})`);
+  return made;
 }
 
 /** A visitor who is not signed in and belongs to no account. */
