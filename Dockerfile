@@ -7,7 +7,7 @@ COPY server/package.json server/
 COPY web/package.json web/
 COPY client/package.json client/
 RUN npm ci --workspace=web --workspace=client && npm cache clean --force
-COPY bin/build.mjs bin/
+COPY bin/build.mjs bin/chunks.mjs bin/weight.mjs bin/
 COPY web web
 COPY client client
 # The pages show the same programs as the docs.

@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { tooHeavy } from './weight.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const own = path.join(root, 'node_modules', '.bin');
@@ -46,6 +47,7 @@ make(
     'public',
     '../client/src',
     '../server/src/core/snippets.ts',
+    '../bin/chunks.mjs',
   ],
   pages,
 );
@@ -90,6 +92,8 @@ function make(workspace, name, sources, work) {
 function pages(folder, aside) {
   vite(folder, ['--outDir', aside, '--emptyOutDir']);
   for (const file of filesOf(path.join(folder, aside))) compress(file);
+  const heavy = tooHeavy(path.join(folder, aside));
+  if (heavy.length > 0) throw new Error(`${heavy.join('; ')}. npm run weight shows all pages.`);
 }
 
 function client(folder, aside) {
@@ -161,7 +165,7 @@ function run(command, args, cwd) {
 function compress(file) {
   if (!/\.(js|css|svg|json)$/.test(file)) return;
   const bytes = fs.readFileSync(file);
-  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 10 } };
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
   fs.writeFileSync(`${file}.br`, brotliCompressSync(bytes, quality));
   fs.writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
 }
