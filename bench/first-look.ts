@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Cookie, Page } from 'playwright-core';
 import { openBrowser, signIn, visitor, withoutBrowser } from '../web/test/browser.ts';
 import { round } from './calls.ts';
 import type { Question, Row } from './run.ts';
@@ -10,11 +10,21 @@ import { nodeFlags } from './service.ts';
 
 const main = join(import.meta.dirname, '../server/src/main.ts');
 const demo = 'demo@farebox.local';
+const operator = 'operator@farebox.local';
+/** Slow 4G, as browsers' tools define it: 150 ms, and 1.6 Mbit/s down. */
+const slow4g = {
+  offline: false,
+  latency: 150,
+  downloadThroughput: 200_000,
+  uploadThroughput: 93_750,
+};
+/** A cheap phone beside a desktop. */
+const cpuTimes = 4;
 /** Time for a page's further requests and layout shifts after its largest part is shown. */
-const settleMs = 1_500;
+const settleMs = 3_000;
 
 const question: Question = {
-  asks: 'what does the first look at a page cost, in bytes and in time, with nothing in the cache?',
+  asks: 'what does the first look at a page cost on a slow phone, in bytes and in time, with nothing in the cache?',
   async measure(_bench, { rounds }) {
     const missing = withoutBrowser();
     if (missing !== null) throw new Error(missing);
@@ -23,14 +33,24 @@ const question: Question = {
     try {
       const looks = [
         // The reference: an empty page from the same server.
-        ['an empty answer', '/livez', false],
-        ['sign-in', '/sign-in', false],
-        ['dashboard', '/dashboard', true],
-        ['studio', '/studio', true],
+        ['an empty answer', '/livez', null],
+        ['public front', '/', null],
+        ['public models', '/models', null],
+        ['sign-in', '/sign-in', null],
+        ['overview', '/dashboard', demo],
+        ['studio', '/studio', demo],
+        ['chat', '/studio/chat', demo],
+        ['console', '/operator', operator],
       ] as const;
+      // Each signs in once, because the service slows down who signs in often.
+      const cookies = {
+        [demo]: await cookiesOf(browser, service, demo),
+        [operator]: await cookiesOf(browser, service, operator),
+      };
       const rows: Row[] = [];
-      for (const [what, path, signedIn] of looks) {
-        rows.push(await medianOf(rounds, what, () => look(browser, service, path, signedIn)));
+      for (const [what, path, who] of looks) {
+        const kept = who === null ? [] : cookies[who];
+        rows.push(await medianOf(rounds, what, () => look(browser, `${service.url}${path}`, kept)));
       }
       return rows;
     } finally {
@@ -74,16 +94,21 @@ async function startTrial(): Promise<Trial> {
   };
 }
 
-/** Visits a page in a fresh browser profile; the browser measures the visit. */
-async function look(browser: Browser, { url, password }: Trial, path: string, signedIn: boolean) {
+async function cookiesOf(browser: Browser, { url, password }: Trial, email: string) {
   const { context, page } = await visitor(browser);
-  if (signedIn) {
-    await signIn(page, url, demo, password);
-    await page.goto('about:blank');
-  }
+  await signIn(page, url, email, password);
+  const cookies = await context.cookies();
+  await context.close();
+  return cookies;
+}
+
+/** Visits a page in a fresh browser profile; the browser measures the visit. */
+async function look(browser: Browser, url: string, cookies: Cookie[]) {
+  const { context, page } = await visitor(browser);
+  await context.addCookies(cookies);
   const bytes = await countBytes(page);
   await page.addInitScript(watchPaint);
-  await page.goto(`${url}${path}`, { waitUntil: 'load' });
+  await page.goto(url, { waitUntil: 'load' });
   await page.waitForTimeout(settleMs);
   const seen = (await page.evaluate('globalThis.seen')) as {
     lcp: number;
@@ -92,6 +117,7 @@ async function look(browser: Browser, { url, password }: Trial, path: string, si
   };
   await context.close();
   return {
+    requests: bytes.requests,
     'JS KB': round(bytes.Script / 1024),
     'CSS KB': round(bytes.Stylesheet / 1024),
     'font KB': round(bytes.Font / 1024),
@@ -101,17 +127,21 @@ async function look(browser: Browser, { url, password }: Trial, path: string, si
   };
 }
 
-/** Counts the transferred (compressed) bytes by type. */
+/** Counts the transferred (compressed) bytes by type, and slows the page down. */
 async function countBytes(page: Page) {
-  const bytes = { Script: 0, Stylesheet: 0, Font: 0 };
+  const bytes = { Script: 0, Stylesheet: 0, Font: 0, requests: 0 };
   const session = await page.context().newCDPSession(page);
   await session.send('Network.enable');
   await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  await session.send('Network.emulateNetworkConditions', slow4g);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: cpuTimes });
   const types = new Map<string, string>();
   session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type));
   session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    const type = types.get(requestId) as keyof typeof bytes;
-    if (type in bytes) bytes[type] += encodedDataLength;
+    const type = types.get(requestId);
+    if (type !== 'Image') bytes.requests++;
+    if (type === 'Script' || type === 'Stylesheet' || type === 'Font')
+      bytes[type] += encodedDataLength;
   });
   return bytes;
 }
