@@ -64,7 +64,7 @@ function withoutCode(markdown: string): string {
 }
 
 /** The anchors that the usual forges give to headings. */
-function anchorsOf(markdown: string): Set<string> {
+export function anchorsOf(markdown: string): Set<string> {
   const names = new Set<string>();
   const headings = markdown.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm);
   for (const [, heading] of headings) {
