@@ -3,7 +3,7 @@
  * four processes run at a time, at most two of them with a browser. The counts come
  * last, so that the end of the output is enough to read.
  *
- *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet] [--slow cpu|timers|calls]
+ *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet] [--slow cpu|timers|calls] [--again]
  *   npm test -- --changed [REF] | --watch [PATH …] [--only TEXT] …
  *   npm run test:full [-- …]
  *
@@ -13,6 +13,9 @@
  * more random histories. Without a PATH it also runs the tests of money, queue and limits a second
  * time with --fleet. With --slow the pages have a slow processor, late timers or late answers, to
  * find tests that rely on fast pages.
+ *
+ * With --again the files that failed, if they are few, run a second time, alone. A file that then
+ * passes is named as unstable in the last lines, and the run does not fail for it.
  *
  * With --changed only the tests run from which imports lead to a file that differs from HEAD, or
  * from REF; those with the fewest imports on the way come first. --watch does this again whenever a
@@ -106,6 +109,8 @@ const filesOfFirst = [1, 2, 5, 10];
 /** A hung test ends a little before its file does, so that its name is reported. */
 const testTimeoutShare = 0.9;
 const slowestShown = 5;
+/** With --again: more failed files than this are not by chance. */
+const filesAgainMax = 3;
 
 type Run = ReturnType<typeof run>;
 type TestEvent =
@@ -128,6 +133,8 @@ interface Task {
 }
 
 interface Outcome {
+  /** Its files with a failed test that passed when they ran again. */
+  unstable: string[];
   task: Task;
   events: TestEvent[];
   counts: Counts;
@@ -149,6 +156,7 @@ const options = parseArgs({
     fleet: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
     slow: { type: 'string', default: '' },
+    again: { type: 'boolean', default: false },
     changed: { type: 'boolean', default: false },
     watch: { type: 'boolean', default: false },
   },
@@ -412,11 +420,45 @@ async function runAll(tasks: Task[], signal = stop.signal): Promise<boolean> {
     }
   };
   await Promise.all(Array.from({ length: processesAtOnce }, lane));
+  if (options.values.again && !signal.aborted) {
+    for (const outcome of await runAgain(outcomes, signal)) {
+      for (const event of outcome.events) events.write(event);
+    }
+  }
   events.end();
   await printed;
   if (signal.aborted && !stop.signal.aborted) return false;
   const filesNotRun = waiting.reduce((sum, { files }) => sum + files.length, 0);
   return summarize(outcomes, filesNotRun, performance.now() - startedAt);
+}
+
+/** Runs the failed files once more, each alone, and takes back what has passed; the new outcomes. */
+async function runAgain(outcomes: Outcome[], signal: AbortSignal): Promise<Outcome[]> {
+  const red = outcomes.map((outcome) => ({ outcome, files: failedFiles(outcome) }));
+  if (red.flatMap(({ files }) => files).length > filesAgainMax) return [];
+  const second: Outcome[] = [];
+  for (const { outcome, files } of red.filter((each) => each.files.length > 0)) {
+    const again: Outcome[] = [];
+    for (const file of files) {
+      again.push(await runTask({ ...outcome.task, files: [file] }, signal));
+    }
+    second.push(...again);
+    if (again.some(({ counts }) => counts.failed + counts.cancelled > 0)) continue;
+    outcome.unstable = files;
+    const { counts } = outcome;
+    counts.passed += counts.failed + counts.cancelled;
+    counts.failed = counts.cancelled = 0;
+  }
+  return second;
+}
+
+/** The files with a failed test; all of a process that failed outside of them. */
+function failedFiles({ task, events, counts }: Outcome): string[] {
+  if (counts.failed + counts.cancelled === 0) return [];
+  const failed = events.filter(({ type, data }) => type === 'test:fail' && !data.nesting);
+  const names = new Set(failed.map(({ data }) => data.name));
+  const files = task.files.filter((file) => names.has(file));
+  return files.length > 0 ? files : task.files;
 }
 
 function isLengthy({ files }: Task): boolean {
@@ -440,7 +482,7 @@ async function print(events: PassThrough): Promise<void> {
 async function runTask(task: Task, end: AbortSignal): Promise<Outcome> {
   const timeoutMs = Number(options.values.timeout) * 1000;
   const giveUp = new AbortController();
-  const outcome: Outcome = { task, events: [], counts: noCounts() };
+  const outcome: Outcome = { task, events: [], counts: noCounts(), unstable: [] };
   const timer = setTimeout(() => {
     giveUp.abort(new Error(`no end after ${timeoutMs / 1000} s; ${openTests(outcome.events)}`));
   }, timeoutMs);
@@ -510,6 +552,7 @@ function summarize(outcomes: Outcome[], filesNotRun: number, ms: number): boolea
   const lines = [
     ...slowest.map(({ seconds, file }) => `${seconds.toFixed(1).padStart(6)} s  ${file}`),
     ...outcomes.flatMap(notRunIn).toSorted(),
+    ...outcomes.flatMap(({ unstable }) => unstable).map((file) => `unstable: ${file}`),
     ...(filesNotRun > 0 ? [`stopped with ${filesNotRun} of the files not run`] : []),
     `tests ${sum.tests}`,
     `suites ${sum.suites}`,
