@@ -94,8 +94,11 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
       const isAgain = isLast && texts.text.isRepeat(pieces.textOf(message.content));
       const form = isPiece && !isAgain ? 'piece' : hasDelta ? 'whole' : 'either';
       readContent(message, form, { texts, thoughts, logprobs });
-      if (message.tool_calls || message.function_call)
-        (tools ??= openTools()).sent.add(message, !isPiece);
+      const inside = itemsOf(message.content).filter(isCall);
+      if (message.tool_calls || message.function_call || inside.length > 0) {
+        const tool_calls = [...pieces.listOf(message.tool_calls), ...inside];
+        (tools ??= openTools()).sent.add({ ...message, tool_calls }, !isPiece);
+      }
       hasDelta ||= isPiece;
     },
     /** Whether the message has called tools. */
@@ -140,6 +143,11 @@ function partsIn(content: unknown, isThought: boolean): [unknown[], unknown] {
   const [before, ...behind] = said.replace(/^<thought>/, '').split('</thought>');
   if (isThought) return [[{ thinking: before }], behind.join('</thought>')];
   return [[], before === '' && behind.length > 0 ? behind.join('</thought>') : content];
+}
+
+/** Whether a part of a content is a tool call, as Claude writes them. */
+function isCall(part: unknown): boolean {
+  return /^(tool_use|tool_call|function_call)$/.test(pieces.textOf(objectOf(part).type));
 }
 
 function isThinking(part: unknown): boolean {
@@ -220,7 +228,7 @@ function choiceIn(
   { choices, message, done, done_reason }: Json,
   number: number | null,
 ): Json | undefined {
-  const list = itemsOf(choices).filter(isObject);
+  const list = choicesIn(choices).filter(isObject);
   const read = number ?? Math.min(...list.map((each) => numberOf(each, 0)));
   const own = list.find((each) => numberOf(each, read) === read);
   // Copilot puts the calls of a whole message into a choice of their own.
@@ -232,6 +240,13 @@ function choiceIn(
   if (own !== undefined || !isObject(message)) return own;
   // Ollama's own form, in which each line has the next piece of the message.
   return { delta: message, finish_reason: done === true ? (done_reason ?? 'stop') : null };
+}
+
+/** The choices, also if they came as one, or by their numbers. */
+function choicesIn(choices: unknown): unknown[] {
+  if (!isObject(choices)) return itemsOf(choices);
+  const isOne = 'message' in choices || 'delta' in choices || 'text' in choices;
+  return isOne ? [choices] : Object.values(choices);
 }
 
 /** A choice without a number is the one that is read. */
@@ -264,13 +279,17 @@ export function reportIn(piece: Json): Json | null {
   return { ...report, prompt_tokens_details: timed.prompt_tokens_details };
 }
 
-const isOfUsage = /usage/i;
+/** `metrics` is Bedrock's name, `billed_units` Cohere's. */
+const isOfUsage = /usage|metrics$|^billed_units$/i;
 
 /** The first object with the name of a usage, as far inside as a message is. */
 function usageWithin(value: unknown, depth: number): Json | null {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
-  const own = fields.find(([name, field]) => isOfUsage.test(name) && isReport(field));
-  if (own !== undefined) return objectOf(own[1]);
+  const own = fields
+    .filter(([name]) => isOfUsage.test(name))
+    .flatMap(([, field]) => pieces.listOf(field))
+    .findLast(isReport);
+  if (own !== undefined) return own;
   if (depth === 0) return null;
   for (const [, field] of fields) {
     const found = usageWithin(field, depth - 1);

@@ -83,6 +83,8 @@ function isEmpty(text: string): boolean {
 /** Clients parse the input, and cannot parse an empty text. */
 function meantBy(text: string): string {
   if (isEmpty(text)) return '{}';
+  const fenced = /^\s*```\w*\s([\s\S]*)```\s*$/.exec(text);
+  if (fenced) return meantBy(fenced[1]!.trim());
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'string' && isObject(JSON.parse(value))) return value;
