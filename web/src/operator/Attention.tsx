@@ -9,7 +9,7 @@ import { RowButton } from '../components/styles.ts';
 import { When } from '../components/text.tsx';
 import { AttentionAction, hasAction } from './AttentionAction.tsx';
 import './attention-texts.ts';
-import { everyLiveMs } from './live.ts';
+import { liveQuery } from './live.ts';
 import { useOperatorQuery } from '../queries.ts';
 
 interface Place {
@@ -68,11 +68,7 @@ const bad = new Set<AttentionLine['what']>([
 /** Problems that need the operator, each with its act. */
 export function Attention() {
   const { t } = useTranslation('operator_attention');
-  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery(
-    'GET /attention',
-    {},
-    everyLiveMs,
-  );
+  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery('GET /attention', {}, liveQuery);
   const lines = data?.data ?? [];
   return (
     <>

@@ -6,7 +6,7 @@ import { type Column, column, DataList } from '../components/list/DataList.tsx';
 import { Dimmed, Heading } from '../components/styles.ts';
 import { useOperatorQuery } from '../queries.ts';
 import { RequestState } from '../requests/columns.tsx';
-import { everyLiveMs } from './live.ts';
+import { liveQuery } from './live.ts';
 import { AccountLink, RequestLink } from './links.tsx';
 import './overview-texts.ts';
 
@@ -15,11 +15,7 @@ const failed = { status: 'FAILED' } as const;
 /** The newest failed requests of all accounts, with why they failed. */
 export function FailedLately() {
   const { t } = useTranslation('operator_overview');
-  const { data } = useOperatorQuery(
-    'GET /requests',
-    { query: { ...failed, limit: 5 } },
-    everyLiveMs,
-  );
+  const { data } = useOperatorQuery('GET /requests', { query: { ...failed, limit: 5 } }, liveQuery);
   const columns: Column<AnyRequest>[] = [
     column.plain(t('name.by_model'), (row) => (
       <RequestLink id={row.request_id}>{row.model_id}</RequestLink>

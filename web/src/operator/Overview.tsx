@@ -14,7 +14,7 @@ import { Breakdown } from './Breakdown.tsx';
 import { FailedLately } from './FailedLately.tsx';
 import { Figure } from './Figure.tsx';
 import { PageLink } from './links.tsx';
-import { everyLiveMs } from './live.ts';
+import { liveQuery } from './live.ts';
 import './overview-texts.ts';
 import { Revenues } from './Revenues.tsx';
 import { offered, useAddress } from './search.ts';
@@ -25,7 +25,7 @@ export function Overview() {
   const { t } = useTranslation('operator_overview');
   const [{ days = '30' }, setAddress] = useAddress('/operator');
   const found = useOperatorQuery('GET /overview', { query: { days } }, previous);
-  const attention = useOperatorQuery('GET /attention', {}, everyLiveMs);
+  const attention = useOperatorQuery('GET /attention', {}, liveQuery);
   const { data, error } = found;
   return (
     <>

@@ -4,4 +4,4 @@ import { previous } from '../queries.ts';
 export const liveMs = 5_000;
 
 /** Options for a reply that changes without any action here. */
-export const everyLiveMs = { ...previous, refetchInterval: liveMs };
+export const liveQuery = { ...previous, refetchInterval: liveMs };

@@ -5,7 +5,7 @@ import { useMay } from '../session.tsx';
 import { useTranslation } from '../i18n.ts';
 import { useFavorite, type Entry } from './library/library-data.ts';
 
-/** Marks a request as a favourite of the account; nothing for people who may not. */
+/** Marks a request as a favorite of the account; nothing for people who may not. */
 export function Star(props: {
   entry: Entry;
   isStop?: boolean;

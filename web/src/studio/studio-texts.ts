@@ -138,9 +138,9 @@ addTexts('studio', {
   my_results: ['My results', 'Мои результаты'],
   drop_or_paste: ['or drop or paste it here', 'или перетащите, или вставьте сюда'],
   uploading: ['Uploading {{name}}', 'Загружается {{name}}'],
-  favorite: ['Add to favourites', 'Добавить в избранное'],
-  unfavorite: ['Remove from favourites', 'Убрать из избранного'],
-  is_favorite: ['favourite', 'в избранном'],
+  favorite: ['Add to favorites', 'Добавить в избранное'],
+  unfavorite: ['Remove from favorites', 'Убрать из избранного'],
+  is_favorite: ['favorite', 'в избранном'],
   wrong_file: {
     image: [
       'This file is not an image. Choose a PNG, JPEG, WebP or GIF.',

@@ -56,8 +56,8 @@ describe('the library', { skip: withoutBrowser() ?? false }, () => {
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
 
-      await page.getByRole('button', { name: 'Add to favourites' }).first().click();
-      await page.getByText('Favourites', { exact: true }).click();
+      await page.getByRole('button', { name: 'Add to favorites' }).first().click();
+      await page.getByText('Favorites', { exact: true }).click();
       await tiles.nth(1).waitFor({ state: 'detached' });
       await page.getByText('All', { exact: true }).click();
       await page.getByRole('searchbox').fill('LIGHT');
@@ -80,13 +80,13 @@ describe('the library', { skip: withoutBrowser() ?? false }, () => {
       await context.close();
     });
 
-  test('a run that is marked on its model page is a favourite of the library, and back', async () => {
+  test('a run that is marked on its model page is a favorite of the library, and back', async () => {
     const visit = await studio.visit();
     const { page, context, faults } = visit;
     const [kept, other] = await make(visit, ['a pier', 'a mole']);
     await studio.openModel(page, canvas);
-    const star = page.getByRole('button', { name: 'Add to favourites' });
-    const tile = page.getByRole('button', { name: /^a pier: .*favourite$/ });
+    const star = page.getByRole('button', { name: 'Add to favorites' });
+    const tile = page.getByRole('button', { name: /^a pier: .*favorite$/ });
     await page.locator(`[data-stage="${other}"]`).waitFor();
     await page.getByRole('button', { name: /^a pier/ }).click();
     await page.locator(`[data-stage="${kept}"]`).waitFor();
@@ -94,20 +94,20 @@ describe('the library', { skip: withoutBrowser() ?? false }, () => {
     await tile.waitFor();
     assert.equal(await star.getAttribute('aria-pressed'), 'true');
     assert.deepEqual(await barriers(page), []);
-    await picture(page, 'stage-favourite');
+    await picture(page, 'stage-favorite');
     await page.goto(`${studio.base}/studio/library?show=favorites`);
     await page.locator(`[data-tile="${kept}"]`).waitFor();
     assert.equal(await page.locator('[data-tile]').count(), 1);
-    await page.getByRole('button', { name: 'Add to favourites' }).first().click();
+    await page.getByRole('button', { name: 'Add to favorites' }).first().click();
     await studio.openModel(page, canvas);
     await page.getByRole('button', { name: /^a pier/ }).waitFor();
     assert.equal(await tile.count(), 0);
     await page.locator(`[data-stage="${other}"]`).waitFor();
     await page.getByRole('button', { name: /^a mole/ }).press('Enter');
     const viewer = page.getByRole('dialog');
-    await viewer.getByRole('button', { name: 'Add to favourites' }).click();
+    await viewer.getByRole('button', { name: 'Add to favorites' }).click();
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: /^a mole: .*favourite$/ }).waitFor();
+    await page.getByRole('button', { name: /^a mole: .*favorite$/ }).waitFor();
     assert.deepEqual(faults, []);
     await context.close();
   });

@@ -243,7 +243,7 @@ describe('a bad hour', { skip: withoutBrowser() ?? false }, () => {
     const before = await counted(studio.service, account);
     await page.goto(`${studio.base}/studio/library`);
     await page.locator('[data-tile]').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Add to favourites' }).count(), 0);
+    assert.equal(await page.getByRole('button', { name: 'Add to favorites' }).count(), 0);
     for (const [method, path, sent] of acts) {
       const url = `/api/accounts/${account.account_id}${path.replace('ID', request_id)}`;
       const options = { method, ...(sent && { body: JSON.stringify(sent) }) };

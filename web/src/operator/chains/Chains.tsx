@@ -8,7 +8,7 @@ import { Empty } from '../../components/list/Empty.tsx';
 import { Dimmed, Dot, Heading, Note, RowName } from '../../components/styles.ts';
 import { Usd } from '../../components/text.tsx';
 import { useOperatorQuery } from '../../queries.ts';
-import { everyLiveMs } from '../live.ts';
+import { liveQuery } from '../live.ts';
 import { ChainCard } from './ChainCard.tsx';
 import { useTranslation } from '../../i18n.ts';
 import './chains-texts.ts';
@@ -16,7 +16,7 @@ import './chains-texts.ts';
 /** How far each blockchain is read, and the money that came in on it. */
 export function Chains() {
   const { t } = useTranslation('operator_chains');
-  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery('GET /chains', {}, everyLiveMs);
+  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery('GET /chains', {}, liveQuery);
   return (
     <>
       <PageTitle title={t('common:nav.chains')} text={t('text')} />

@@ -25,7 +25,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { History } from './History.tsx';
 import { Sale } from './Sale.tsx';
 import { MarginLines, needed, PriceLines, Reason, StateBadge } from '../margin.tsx';
-import { everyLiveMs } from '../live.ts';
+import { liveQuery } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { kinds } from '../../studio/form/gallery-filter.ts';
 import { offered, useAddress } from '../search.ts';
@@ -40,7 +40,7 @@ const pageSize = 50;
 export function Catalog() {
   const { t } = useTranslation('operator_catalog');
   const [{ q, kind, state, upstream }, setAddress] = useAddress('/operator/catalog');
-  const found = useOperatorQuery('GET /models', {}, everyLiveMs);
+  const found = useOperatorQuery('GET /models', {}, liveQuery);
   const rows = found.data?.data.filter((row) => fits(row, { q, kind, state, upstream }));
   const all = found.data?.data.length ?? 0;
   const names = new Set(found.data?.data.flatMap((row) => row.upstreams.map((u) => u.upstream)));

@@ -10,7 +10,7 @@ import { Dimmed, Heading } from '../../components/styles.ts';
 import { formatDuration, useMoment, usePercent } from '../../components/text.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { RowLink } from '../links.tsx';
-import { everyLiveMs } from '../live.ts';
+import { liveQuery } from '../live.ts';
 import { UpstreamCard } from './UpstreamCard.tsx';
 import { UpstreamControl } from './UpstreamControl.tsx';
 import { useTranslation } from '../../i18n.ts';
@@ -23,7 +23,7 @@ export function Upstream() {
   const found = useOperatorQuery(
     'GET /upstreams/:upstream',
     { params: { upstream: name } },
-    everyLiveMs,
+    liveQuery,
   );
   const { data: upstream, error } = found;
   return (

@@ -17,7 +17,7 @@ import { Empty } from '../../components/list/Empty.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import type { Upstream } from '../../api-types.ts';
-import { everyLiveMs } from '../live.ts';
+import { liveQuery } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { needed } from '../margin.tsx';
 import { offered, useAddress } from '../search.ts';
@@ -31,7 +31,7 @@ type Filter = (typeof offered.upstreams)[number];
 export function Upstreams() {
   const { t, language } = useTranslation('operator_upstreams');
   const [{ only = 'all' }, setAddress] = useAddress('/operator/upstreams');
-  const found = useOperatorQuery('GET /upstreams', {}, everyLiveMs);
+  const found = useOperatorQuery('GET /upstreams', {}, liveQuery);
   const shown = found.data?.data.filter((each) => fits(each, only));
   const usable = shown?.filter(isShownInFull);
   const missing = shown?.filter((each) => !isShownInFull(each)) ?? [];

@@ -8,7 +8,7 @@ import type { QueueUpstream } from '../../api-types.ts';
 import { Took, When } from '../../components/text.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
-import { everyLiveMs } from '../live.ts';
+import { liveQuery } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { OpenRequests } from './OpenRequests.tsx';
 import { useTranslation } from '../../i18n.ts';
@@ -19,7 +19,7 @@ type Depth = Pick<QueueUpstream, 'waiting' | 'oldest_seconds'>;
 /** Waiting and running requests. */
 export function Queue() {
   const { t } = useTranslation('operator_queue');
-  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery('GET /queue', {}, everyLiveMs);
+  const { data, error, dataUpdatedAt, refetch } = useOperatorQuery('GET /queue', {}, liveQuery);
   const names = data?.upstreams.map(({ upstream }) => upstream) ?? [];
   return (
     <>

@@ -7,7 +7,7 @@ addTexts('library', {
   all: ['All', 'Всё'],
   image: ['Pictures', 'Картинки'],
   video: ['Videos', 'Видео'],
-  favorites: ['Favourites', 'Избранное'],
+  favorites: ['Favorites', 'Избранное'],
   model: ['Model', 'Модель'],
   any_model: ['All models', 'Все модели'],
   day: ['Day', 'День'],
