@@ -27,14 +27,14 @@ const ask = { model: 'm', max_tokens: 100 };
 /** How often the part is in the value: each time as a text or an address, or in a joined text. */
 const sizeOf = (value: unknown) => JSON.stringify(value).match(/\bx\b(?!":)/g)?.length;
 
-const manners = { cacheControl: true, tool_name_max: 64, passes: new Set<string>() };
-const adaptive = { ...manners, thinking: 'adaptive', sampling: true } as const;
+const dialect = { cacheControl: true, tool_name_max: 64, passes: new Set<string>() };
+const adaptive = { ...dialect, thinking: 'adaptive', sampling: true } as const;
 const calling = { ...ask, stream: false };
 type Conversation = ReadCall['conversation'];
 const writers: ((conversation: Conversation) => { body: Json })[] = [
   (conversation) => writeMessagesCall(conversation, calling, adaptive),
   (conversation) => writeMessagesCall(conversation, calling, { ...adaptive, thinking: 'budget' }),
-  (conversation) => writeResponsesCall(conversation, calling, manners),
+  (conversation) => writeResponsesCall(conversation, calling, dialect),
   (conversation) => completionOf({ conversation, ...calling, cacheControl: true }),
 ];
 

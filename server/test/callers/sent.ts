@@ -20,11 +20,11 @@ const readers: Record<ApiName, (body: Json) => ReadCall> = {
   responses: readResponsesCall,
 };
 
-const manners = { passes: new Set(['prompt_cache_key']), cacheControl: false, tool_name_max: 64 };
+const dialect = { passes: new Set(['prompt_cache_key']), cacheControl: false, tool_name_max: 64 };
 const writers: Record<ApiName, (call: ReadCall) => WrittenCall> = {
   completions: (call) =>
     writeCompletionsCall(call.conversation, calling, {
-      ...manners,
+      ...dialect,
       developer: false,
       message_fields: new Set(messageFields),
       token_limit: 'max_tokens',
@@ -32,12 +32,12 @@ const writers: Record<ApiName, (call: ReadCall) => WrittenCall> = {
     }),
   messages: (call) =>
     writeMessagesCall(call.conversation, calling, {
-      ...manners,
+      ...dialect,
       cacheControl: true,
       thinking: 'adaptive',
       sampling: true,
     }),
-  responses: (call) => writeResponsesCall(call.conversation, calling, manners),
+  responses: (call) => writeResponsesCall(call.conversation, calling, dialect),
 };
 const calling = { model: 'm', max_tokens: 9_000, stream: false };
 

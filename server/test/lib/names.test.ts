@@ -7,7 +7,7 @@ import {
   createLookup,
   ownAddresses,
   resolvesToPublic,
-  systemLookup,
+  lookUpBySystem,
   type Fetch,
   type FetchOptions,
   type Lookup,
@@ -218,6 +218,6 @@ describe('names', () => {
     const lookup = createLookup({ servers: [server.address] });
     assert.ok((await lookup('localhost')).includes('127.0.0.1'));
     assert.deepEqual(server.asked, []);
-    assert.ok((await systemLookup('localhost')).length > 0);
+    assert.ok((await lookUpBySystem('localhost')).length > 0);
   });
 });

@@ -112,9 +112,9 @@ describe('a call', () => {
     });
     const pass = [...Object.keys({ ...own, ...other }), 'cache_control'];
     const ignoredAt = (api: string, passed: string[] = pass) => {
-      const { write, dialect: manners } = chatForm(optionsOf({ api, pass: passed }));
+      const { write, dialect } = chatForm(optionsOf({ api, pass: passed }));
       const calling = { ...call, model: 'gpt-fake' };
-      return write(call.conversation, calling, manners).ignored.toSorted();
+      return write(call.conversation, calling, dialect).ignored.toSorted();
     };
     assert.deepEqual(ignoredAt('completions'), []);
     assert.deepEqual(ignoredAt('responses'), ['cache_control', 'reasoning', 'top_k']);

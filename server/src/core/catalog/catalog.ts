@@ -164,9 +164,9 @@ export interface Model {
    * The content types of callers' files that the upstream reads. Others are converted or refused.
    */
   input_types?: readonly string[];
-  /** In order of preference; at least one. */
   /** The file of the operator's picture of what it makes, in the catalog's folder. */
   sample?: string;
+  /** In order of preference; at least one. */
   upstreams: ModelUpstream[];
   /**
    * Time limit in seconds from the start; then the reservation is released and the request ends

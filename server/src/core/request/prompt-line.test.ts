@@ -26,10 +26,9 @@ describe('the line of an input', () => {
   ];
   for (const [what, input, line] of lines) test(what, () => assert.equal(promptLine(input), line));
 
-  test('is found in little time, however much white space there is', () => {
-    const began = performance.now();
+  // A pattern that goes back over white space would run until the test's time limit.
+  test('is found, however much white space there is', () => {
     assert.equal(promptLine({ prompt: `${' '.repeat(1_000_000)}a cat` }), 'a cat');
-    promptLine({ prompt: `a${' '.repeat(1_000_000)}cat` });
-    assert.ok(performance.now() - began < 500);
+    assert.match(promptLine({ prompt: `a${' '.repeat(1_000_000)}cat` }), /^a/);
   });
 });

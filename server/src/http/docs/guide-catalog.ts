@@ -18,7 +18,7 @@ function catalogLine(entry: Entry): string {
   const choice = requiredByChoice(input_schema.anyOf ?? input_schema.oneOf);
   if (choice !== null) required.push(`(${choice.join(' or ')})`);
   const cells = [
-    `- ${id}${uncensored ? ' [uncensored]' : ''}${status === 'stopped' ? ' [paused]' : ''}`,
+    `- ${id}${uncensored ? ' [uncensored]' : ''}${status === 'stopped' ? ' [stopped]' : ''}`,
     kind,
     task,
     priceWords(entry),

@@ -19,7 +19,7 @@ export {
   ownAddresses,
   allResolveToPublic,
   resolvesToPublic,
-  lookUpBySystem as systemLookup,
+  lookUpBySystem,
   type Lookup,
 } from './lookup.ts';
 export type { StreamReply } from './streamed-reply.ts';

@@ -1,4 +1,4 @@
 /** Thrown if the caller's input cannot be used. The message is for the caller. */
 export class SandboxRefusal extends Error {
-  override name = 'Refusal';
+  override name = 'SandboxRefusal';
 }

@@ -42,7 +42,6 @@ beforeEach(() => {
 
 const asOperator = async (method: 'GET' | 'POST' | 'PATCH', path: string, body?: object) => {
   const reply = await operator.call(method, `/api/operator${path}`, body);
-  if (reply.status === 500) console.log(service.log.slice(-3).join('\n'));
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 };
