@@ -79,8 +79,12 @@ models:
     example: { prompt: a lighthouse }
 `;
 
-/** A new folder with a catalog. Processes that run in it end with the test. */
-export function placeFor(t: Cleanup, more: Record<string, string> = {}): Place {
+/** A new folder with a catalog. Processes of `program` that run in it end with the test. */
+export function placeFor(
+  t: Cleanup,
+  more: Record<string, string> = {},
+  program: string = farebox,
+): Place {
   const dir = tempFolder(t);
   fs.mkdirSync(path.join(dir, 'catalog'));
   fs.writeFileSync(path.join(dir, 'catalog', 'test.yaml'), smallCatalog);
@@ -113,7 +117,7 @@ export function placeFor(t: Cleanup, more: Record<string, string> = {}): Place {
     command: (args, own) => ranOf(place.spawn(args, own)),
     start: async (args, own) => untilReady(place.spawn([...args, '--json'], own)),
     spawn(args, own = {}, stdin = '') {
-      const child = spawn(process.execPath, [farebox, ...args], {
+      const child = spawn(process.execPath, [program, ...args], {
         cwd: dir,
         // Only the trial offers the sandbox by itself.
         env: { ...env, ...(args[0] !== 'trial' && { FAREBOX_SANDBOX: 'on' }), ...own },
