@@ -16,6 +16,12 @@ export function signingSecrets(config: Config): Buffer[] {
   return secrets.map((secret) => Buffer.from(secret));
 }
 
+/** The same without making one. */
+export function knownSecrets(config: Config): Buffer[] {
+  const known = [config.FAREBOX_SECRET ?? keptSecret(config), config.FAREBOX_SECRET_PREVIOUS];
+  return known.flatMap((secret) => (secret === null ? [] : [Buffer.from(secret)]));
+}
+
 /**
  * The generated secret; null if there is none yet. Throws `ConfigError` if the file is incomplete.
  */

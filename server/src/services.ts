@@ -267,7 +267,7 @@ function lowDisk(report: ReportEvent): Parameters<typeof watchSpace>[2] {
  * The disks to watch. `cluster`: the folder of the embedded database, whose disk stores the books;
  * null if there is none, and then only media are written to the data folder.
  */
-function disksOf(config: Config, storage: Storage, cluster: string | null): Disk[] {
+export function disksOf(config: Config, storage: Storage, cluster: string | null): Disk[] {
   const dir = cluster ?? dataDir(config);
   const data: Disk = {
     holds: 'data',
@@ -286,7 +286,7 @@ function receiverOf(config: Config): EventReceiver | null {
 }
 
 /** The configured chains. The libraries that derive addresses are loaded only if needed. */
-async function openDeposits(config: Config, fetch: Fetch): Promise<Chains> {
+export async function openDeposits(config: Config, fetch: Fetch): Promise<Chains> {
   const { variable, FAREBOX_XPUB_EVM: evm, FAREBOX_XPUB_TRON: tron } = config;
   const dir = chainsDir(config);
   demandChains(dir);
@@ -343,6 +343,7 @@ export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
   const connected = connect(config, fetches, new Map());
   const { define, faultOf: definitionFault, unsupportedRowOf, usable, about, live } = connected;
+  const { storeKeys } = connected;
   const { close: hangUp } = connected;
   const sandboxIsOn = config.FAREBOX_SANDBOX ?? config.DATABASE_URL === null;
   const isSandbox = (name: string) => name === 'sandbox' && sandboxIsOn;
@@ -358,6 +359,7 @@ export function upstreamsOf(config: Config) {
     definitionFault,
     unsupportedRowOf,
     define,
+    storeKeys,
     about,
     live,
     tools,

@@ -2,11 +2,13 @@ import { assembleCatalog, type Catalog } from '../core/catalog/catalog.ts';
 import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import type { LiveOptions } from './catalog.ts';
+import { contentsOf, type CatalogContents } from './contents.ts';
 import { readFolder, rowProblem, type Folder, type FolderOptions } from './folder.ts';
 
 /** The contents of a folder that was checked without a running service. */
 export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problems' | 'warnings'> {
   files: string[];
+  contents: CatalogContents;
   /** Rows that would be hidden, and why. */
   hidden: Catalog['hidden'];
   /** The upstreams that its files define, each with a function that locates its problems. */
@@ -40,6 +42,7 @@ export async function checkFolder(options: FolderOptions & LiveOptions): Promise
     warnings,
     hidden,
     upstreams,
+    contents: contentsOf(folder),
     files: folder.files.map(({ file }) => file),
     problemOf: (...about) => rowProblem(folder, ...about),
   };

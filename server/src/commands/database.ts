@@ -1,4 +1,6 @@
-import { dataDir } from '../config.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataDir, type Config } from '../config.ts';
 import { inWords, openServiceDatabase, type SchemaOptions } from '../database.ts';
 import { createLog } from '../lib/log.ts';
 import type { Connection, Database } from '../lib/sql/sql.ts';
@@ -42,6 +44,14 @@ export async function withDatabase<T>(
     // guard: verb-stops-postgres
     await database.close();
   }
+}
+
+/** False: `withDatabase` would make a new embedded one. */
+export function hasDatabase(config: Config): boolean {
+  const kept = ['postgres', 'postgres_location'];
+  return (
+    config.DATABASE_URL !== null || kept.some((name) => existsSync(join(dataDir(config), name)))
+  );
 }
 
 /**

@@ -41,13 +41,14 @@ export async function withUpstreams<T>(
 /** Checks an upstream with the definitions of the folder. Does not throw if the upstream fails. */
 export function checkFromFolder(
   name: string,
-  { rows }: CheckedFolder,
+  { rows }: Pick<CheckedFolder, 'rows'>,
   opened: OpenedUpstreams,
+  within?: AbortSignal,
 ): Promise<UpstreamReport> {
   const upstream = opened.live.get(name);
   const usable = opened.usableUpstreams(name);
   const { fetch } = opened.tools;
-  return checkUpstream({ name, about: opened.about(name), usable, upstream, rows, fetch });
+  return checkUpstream({ name, about: opened.about(name), usable, upstream, rows, fetch }, within);
 }
 
 /** The result of a check in words. */

@@ -69,6 +69,12 @@ export const programs = {
     },
     async (given, context) => (await import('./audit.ts')).auditBooks(given, context),
   ),
+  doctor: row(
+    'say what is wrong and what to do; exit 1 if something is',
+    {},
+    async (_given, context) => (await import('./doctor/doctor.ts')).doctor(context),
+    ['doctor --json', 'for a monitor, once an hour'],
+  ),
   export: row(
     'write everything into one snapshot file',
     { file: operand(text()) },

@@ -1,11 +1,9 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { catalogDir, dataDir } from '../config.ts';
+import { catalogDir } from '../config.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import * as control from '../operations/upstreams/control.ts';
 import { isHealthy, type UpstreamReport } from '../upstreams/check-upstream.ts';
-import { act, withDatabase } from './database.ts';
+import { act, hasDatabase, withDatabase } from './database.ts';
 import {
   definedNames,
   checkFromFolder,
@@ -47,8 +45,7 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
     ...keys.filter((each) => each.taken).map(({ key }) => ({ name, key })),
   ]);
   const { config } = context;
-  const hasDatabase = config.DATABASE_URL !== null || existsSync(join(dataDir(config), 'postgres'));
-  if (taken.length === 0 || !hasDatabase) return;
+  if (taken.length === 0 || !hasDatabase(config)) return;
   await withDatabase(context, async (db) => {
     for (const { name, key } of taken) await noteKeyTaken(db, name, key);
   }).catch((error: Error) => {

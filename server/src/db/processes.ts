@@ -54,6 +54,14 @@ export async function listRegistered(db: Connection, schema: number): Promise<Ot
     from processes where schema <> ${schema} order by started_at`);
 }
 
+/** How many living processes of each kind there are, commands left out. */
+export function countLiving(db: Connection): Promise<{ kind: string; count: number }[]> {
+  return db.run<{ kind: string; count: number }>(sql`
+    select kind, count(*)::int as count from processes
+    where kind <> 'command' and beat_at > clock_timestamp() - interval '60 s'
+    group by kind order by kind`);
+}
+
 /**
  * Processes that do not register, by the names of their connections, which every role can see; a
  * role may not see addresses and states of other roles' connections. A living process uses some

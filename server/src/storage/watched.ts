@@ -176,11 +176,7 @@ class ProbedStorage implements WatchedStorage {
     await this.#runProbe((signal) => this.#inner.checkReachable(signal));
     this.#isReadable = true;
     if (!isThorough) return;
-    const key = `probe/${randomUUID()}`;
-    await this.#runProbe(async (signal) => {
-      await this.#inner.put(key, probeBody(), { signal });
-      await this.#inner.remove(key);
-    });
+    await this.#runProbe((signal) => checkWritable(this.#inner, signal));
   }
 
   /** Runs work with a time limit, and stops waiting even for work that ignores its signal. */
@@ -219,6 +215,13 @@ class ProbedStorage implements WatchedStorage {
       this.#watch.onBack(seconds);
     }
   }
+}
+
+/** Writes a small object and removes it. Rejects with the reason if the store takes none. */
+export async function checkWritable(storage: Storage, signal?: AbortSignal): Promise<void> {
+  const key = `probe/${randomUUID()}`;
+  await storage.put(key, probeBody(), signal ? { signal } : {});
+  await storage.remove(key);
 }
 
 async function* probeBody(): Bytes {

@@ -11,17 +11,17 @@ export const budgets: Record<string, number> = {
   'server/src': 2_150,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
-  'server/src/commands': 4_250,
+  'server/src/commands': 4_950,
   'server/src/core': 16_400,
-  'server/src/db': 10_550,
+  'server/src/db': 10_650,
   'server/src/http': 21_850,
   'server/src/ledger': 3_200,
   'server/src/lib': 5_900,
-  'server/src/operations': 7_700,
+  'server/src/operations': 8_000,
   'server/src/storage': 2_200,
   'server/src/upstreams': 11_000,
   'server/src/worker': 4_000,
-  tests: 141_050,
+  tests: 142_600,
   tools: 1_250,
   'web/src': 34_100,
 };
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 91_650 };
+export const ceilings: Record<string, number> = { 'server/src': 93_150 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

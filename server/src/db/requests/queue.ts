@@ -320,6 +320,25 @@ export async function readNextDueMs(db: Connection): Promise<number | null> {
   return row?.ms ?? null;
 }
 
+/** Work that no worker does. */
+export interface LeftWork {
+  /** How long ago the oldest due request was due; 0 if none is. */
+  due_seconds: number;
+  /** Running jobs that should have been given up an hour ago, and what is reserved for them. */
+  late: number;
+  reserved_usd_micro: bigint;
+}
+
+export async function readLeftWork(db: Connection): Promise<LeftWork> {
+  const [row] = await db.run<LeftWork>(sql`
+    select (select greatest(0, coalesce(extract(epoch from now() - min(wake_at)), 0))::float8
+        from requests where wake_at is not null and (status <> 'IN_QUEUE' or slot)) as due_seconds,
+      count(*)::int as late, coalesce(sum(quoted_usd_micro), 0)::bigint as reserved_usd_micro
+    from requests
+    where slot and status = 'IN_PROGRESS' and deadline_at < now() - interval '1 hour'`);
+  return row!;
+}
+
 export interface QueueState {
   upstream: string;
   /** Ids of the oldest waiting requests, oldest first. */

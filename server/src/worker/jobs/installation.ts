@@ -141,11 +141,7 @@ class CopyWatch implements InstallationWatch {
   }
 
   #compareClocks(databaseMs: number, begun: number, ended: number): void {
-    const seconds = (databaseMs - (begun + ended) / 2) / 1000;
-    // The server may have read its clock at any time between the call and its answer. Meanwhile,
-    // this machine's clock may have been set back.
-    const unsure = Math.abs(ended - begun) / 2000;
-    this.#skew = Math.abs(seconds) > skewSeconds + unsure ? Math.round(seconds * 10) / 10 : 0;
+    this.#skew = skewOf(databaseMs, begun, ended);
     if (this.#skew === 0) return;
     const facts = { database_ahead_seconds: this.#skew };
     this.#warn('skew', facts, 'the clocks of this machine and of the database differ');
@@ -166,6 +162,18 @@ class CopyWatch implements InstallationWatch {
   #warn(about: string, facts: object, sentence: string): void {
     if (this.#throttle.due(about) !== null) this.#deps.log.warn(facts, sentence);
   }
+}
+
+/**
+ * Seconds by which the database's clock is ahead; 0 if the clocks agree. `databaseMs` was read
+ * between `begun` and `ended`, which are times of this machine.
+ */
+export function skewOf(databaseMs: number, begun: number, ended: number): number {
+  const seconds = (databaseMs - (begun + ended) / 2) / 1000;
+  // The server may have read its clock at any time between the call and its answer. Meanwhile,
+  // this machine's clock may have been set back.
+  const unsure = Math.abs(ended - begun) / 2000;
+  return Math.abs(seconds) > skewSeconds + unsure ? Math.round(seconds * 10) / 10 : 0;
 }
 
 const restoredSentence =
