@@ -1,3 +1,10 @@
+/** Names of the kinds that tasks belong to, in English and Russian. */
+export const kindWords = {
+  image: ['Images', 'Изображения'],
+  video: ['Video and audio', 'Видео и звук'],
+  text: ['Text', 'Текст'],
+} as const satisfies Record<string, readonly [en: string, ru: string]>;
+
 /** Names of tasks, in English and Russian. */
 export const taskWords: Record<string, readonly [en: string, ru: string]> = {
   'text-to-image': ['Text to image', 'Картинка по тексту'],

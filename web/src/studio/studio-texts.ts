@@ -1,4 +1,4 @@
-import { taskWords } from '../../../server/src/core/task-words.ts';
+import { kindWords, taskWords } from '../../../server/src/core/task-words.ts';
 import { addTexts } from '../i18n.ts';
 
 addTexts('studio', {
@@ -18,11 +18,7 @@ addTexts('studio', {
       newest: ['Newest', 'Новые'],
     },
     kind: ['Kind', 'Вид'],
-    kinds: {
-      image: ['Images', 'Изображения'],
-      video: ['Video', 'Видео'],
-      text: ['Text', 'Текст'],
-    },
+    kinds: kindWords,
     all: ['All', 'Все'],
     task: ['Task', 'Задача'],
     none_title: ['No matching models', 'Ничего не подходит'],

@@ -10,7 +10,7 @@ const cases: [
   days: bigint[],
   available: bigint,
   lasts: number | null,
-  of?: 7 | 30,
+  of?: number,
 ][] = [
   ['nothing was spent', none(30), 5_000_000n, null],
   ['there are no days', [], 5_000_000n, null],
@@ -22,9 +22,9 @@ const cases: [
     10,
     7,
   ],
-  ['the first spending was two days ago', [...none(27), 30n, 0n, 0n], 100n, 10, 7],
-  ['the first spending is of today', [...none(29), 40n], 100n, 2, 7],
-  ['nothing was spent for a week', [...none(10), 200n, ...none(19)], 100n, 10, 30],
+  ['the first spending was two days ago', [...none(27), 30n, 0n, 0n], 100n, 10, 3],
+  ['the first spending is of today', [...none(29), 40n], 100n, 2, 1],
+  ['nothing was spent for a week', [...none(10), 200n, ...none(19)], 100n, 10, 20],
   ['the balance is used up', each(30, 5n), 0n, 0, 7],
   ['the account owes', each(30, 5n), -50n, 0, 7],
   [

@@ -9,12 +9,6 @@ import type { Speech, Words } from './speech.ts';
 
 /** Models as cards: a sample, the name, what it makes, and the lowest price. */
 
-export const kinds = {
-  image: ['Pictures', 'Картинки'],
-  video: ['Films and sound', 'Видео и звук'],
-  text: ['Text', 'Текст'],
-} as const satisfies Record<string, Words>;
-
 export const promise: Words = [
   'The price is fixed before a job starts. A job that fails costs nothing.',
   'Цена известна до запуска. Неудачный запуск ничего не стоит.',

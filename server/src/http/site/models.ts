@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import type { Model } from '../../core/catalog/catalog.ts';
+import { kindWords } from '../../core/task-words.ts';
 import { samplePath } from '../../core/catalog/sample.ts';
 import { cached } from '../api/cached.ts';
 import { isObject } from '../../lib/json.ts';
@@ -12,7 +13,6 @@ import {
   cardsOf,
   cover,
   factsOf,
-  kinds,
   paintSample,
   stoppedLine,
   promise,
@@ -30,7 +30,7 @@ import { codeOf } from './start.ts';
 export async function list(req: FastifyRequest, reply: FastifyReply, deps: WebDeps) {
   const { kind, q } = req.query as { kind?: unknown; q?: unknown };
   const asked = typeof q === 'string' ? q.trim().slice(0, 100) : '';
-  const chosen = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kind : null;
+  const chosen = typeof kind === 'string' && Object.hasOwn(kindWords, kind) ? kind : null;
   const models = [...deps.catalog().models.values()].filter((model) => isAsked(model, asked));
   const shown = models.filter((model) => chosen === null || model.kind === chosen);
   const speech = speechOf(req);
@@ -85,7 +85,7 @@ export function kindLinks(
     const query = [kind === null ? '' : `kind=${kind}`, words].filter(Boolean).join('&');
     return link(at(`/models${query && `?${query}`}`), `${title} ${count}`, kind === chosen);
   };
-  const chips = Object.entries(kinds).map(([kind, title]) => {
+  const chips = Object.entries(kindWords).map(([kind, title]) => {
     const count = models.filter((model) => model.kind === kind).length;
     return count === 0 ? '' : chip(kind, say(title), count);
   });

@@ -56,5 +56,5 @@ function Lasts({ pace }: { pace: Pace | null }) {
   const { lasts, days, perDay } = pace;
   const long = lasts === 0 ? t('lasts_no_day') : t('lasts', { count: lasts });
   const text = lasts > manyDays ? t('lasts_long') : long;
-  return `${text} ${t('pace', { days, amount: briefUsd(perDay, 'up') })}`;
+  return `${text} ${t('pace', { count: days, amount: briefUsd(perDay, 'up') })}`;
 }

@@ -14,8 +14,15 @@ addTexts('overview', {
   lasts_long: ['Lasts more than a year', 'Хватит больше чем на год'],
   lasts_no_day: ['Lasts less than a day', 'Не хватит и на день'],
   pace: [
-    'at the pace of the last {{days}} days, {{amount}} a day.',
-    'при расходе последних {{days}} дней, {{amount}} в день.',
+    [
+      'at today’s pace, {{amount}} a day.',
+      'at the pace of the last {{count}} days, {{amount}} a day.',
+    ],
+    [
+      'при расходе за последний {{count}} день, {{amount}} в день.',
+      'при расходе за последние {{count}} дня, {{amount}} в день.',
+      'при расходе за последние {{count}} дней, {{amount}} в день.',
+    ],
   ],
   no_pace: ['Nothing was spent in the last 30 days.', 'За последние 30 дней ничего не потрачено.'],
   attention: ['Needs attention', 'Требует внимания'],

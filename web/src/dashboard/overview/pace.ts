@@ -2,8 +2,8 @@
 export interface Pace {
   /** Micro-USD a day. */
   perDay: bigint;
-  /** The days that the pace was taken from. */
-  days: 7 | 30;
+  /** The number of days that the pace was taken from, today included. */
+  days: number;
   /** Whole days that the balance lasts. */
   lasts: number;
 }
@@ -20,9 +20,10 @@ export function paceOf(days: readonly bigint[], available: bigint): Pace | null 
     const began = days.findIndex((charged) => charged > 0n);
     const spent = last.reduce((sum, charged) => sum + charged, 0n);
     if (spent === 0n) continue;
-    const span = BigInt(Math.min(last.length, days.length - began));
+    const span = Math.min(last.length, days.length - began);
     const left = available > 0n ? available : 0n;
-    return { perDay: spent / span, days: count, lasts: Number((left * span) / spent) };
+    const perDay = spent / BigInt(span);
+    return { perDay, days: span, lasts: Number((left * BigInt(span)) / spent) };
   }
   return null;
 }

@@ -1,3 +1,4 @@
+import { kindWords } from '../../../../server/src/core/task-words.ts';
 import { addTexts } from '../../i18n.ts';
 
 addTexts('library', {
@@ -5,8 +6,8 @@ addTexts('library', {
   search: ['Search your prompts', 'Поиск по вашим запросам'],
   show: ['Show', 'Показать'],
   all: ['All', 'Всё'],
-  image: ['Pictures', 'Картинки'],
-  video: ['Videos', 'Видео'],
+  image: kindWords.image,
+  video: kindWords.video,
   favorites: ['Favorites', 'Избранное'],
   model: ['Model', 'Модель'],
   any_model: ['All models', 'Все модели'],
