@@ -18,6 +18,8 @@ import {
   checkDocsAreLinked,
   checkLinks,
   checkMigrations,
+  checkMigrationsBeside,
+  checkReleases,
   checkTestsAreRun,
 } from './layout/papers.ts';
 import {
@@ -471,6 +473,39 @@ const rules: Rule[] = [
       'server/migrations/0001-A.sql should be 0001': { 'server/migrations/0001-A.sql': '' },
     },
     kept: [{ 'server/migrations/0001_a.sql': '', 'server/migrations/0002_b2.sql': '' }],
+  },
+  {
+    name: 'migrations run beside the version before',
+    reason: 'an upgrade that stops calls, or old code, is noticed by every customer',
+    check: checkMigrationsBeside,
+    broken: {
+      'server/migrations/9999_a.sql: "create index i on a (b)" stops calls; write CREATE INDEX CONCURRENTLY':
+        { 'server/migrations/9999_a.sql': 'create index i on a (b);' },
+      'server/migrations/9999_a.sql: "alter table a drop column b": code of the version before may still use it. Let it wait for a later release, with the line "-- contract: since RELEASE": the release whose code no longer needs it':
+        { 'server/migrations/9999_a.sql': 'alter table a drop column b;' },
+      'server/migrations/9999_a.sql: there is no release 0.1.9: ': {
+        'server/migrations/9999_a.sql': '-- contract: since 0.1.9\n\nalter table a drop column b;',
+      },
+    },
+    kept: [
+      {
+        'server/migrations/0063_a.sql': 'alter table a drop column b;',
+        'server/migrations/9998_a.sql': '-- contract: since 0.2.0\n\nalter table a drop column b;',
+        'server/migrations/9999_a.sql':
+          'alter table a add column b text;\ncreate index concurrently i on a (b);',
+      },
+    ],
+  },
+  {
+    name: 'each release has its newest migration',
+    reason: 'a migration that takes something away names the release that no longer uses it',
+    check: checkReleases,
+    broken: {
+      'db/migration/rule.ts does not say which migration is the newest of 9.9.9': {
+        'CHANGELOG.md': '## [Unreleased]\n## [9.9.9] - 2030-01-01\n## [0.2.0]\n',
+      },
+    },
+    kept: [{ 'CHANGELOG.md': '## [Unreleased]\n## [0.2.0] - 2026-11-29\n' }],
   },
   {
     name: 'every link leads somewhere',

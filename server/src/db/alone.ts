@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Connection } from '../lib/sql/sql.ts';
 import { listRegistered, listUnregistered, type OtherProcess } from './processes.ts';
 
-/** Whether processes of another version live, before the schema is changed beneath them. */
+/** Whether processes live that a migration would break. */
 
 /** How often a process shows that it lives. */
 export const beatMs = 10_000;
@@ -19,7 +19,7 @@ export interface Patience {
 export const usualPatience: Patience = { lapseMs: 3 * beatMs, closeMs: 2_000 };
 
 export interface ProcessClaim {
-  /** Number of the migration for which this process is made. */
+  /** Lowest schema number of the code that may run afterwards. */
   schema: number;
   /** False: the database does not have the table of processes yet. */
   registers: boolean;
@@ -28,8 +28,8 @@ export interface ProcessClaim {
 }
 
 /**
- * Returns the processes of other versions that are seen to live. Waits for those that may have just
- * ended: until they show a sign of life, or could have shown one. Only what changes meanwhile
+ * Returns the processes of earlier versions that are seen to live. Waits for those that may have
+ * just ended: until they show a sign of life, or could have shown one. Only what changes meanwhile
  * counts, because a restored database has rows of processes that never used it, and the clock of a
  * standby that took over may be behind.
  */
@@ -62,10 +62,10 @@ export async function findOthers(
 
 export function refusalOf(others: OtherProcess[]): string {
   return [
-    'Processes of another version use this database:',
+    'Processes of an earlier version use this database:',
     ...namesOf(others).map((name) => `- ${name}`),
-    'Stop them first: one schema does not serve two versions. If these are not processes of ' +
-      'Farebox, run "farebox migrate --ignore-others".',
+    'Stop them first: their version does not work with the new schema. If these are not ' +
+      'processes of Farebox, run "farebox migrate --ignore-others".',
   ].join('\n');
 }
 

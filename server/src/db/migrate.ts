@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setEmailForms } from './accounts/email-forms.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { breaksBefore } from './migration/rule.ts';
 import { sql, type Database } from '../lib/sql/sql.ts';
 import { findOthers, refusalOf, type Patience } from './alone.ts';
-import { migrationNames, migrationsFolder, schemaOfSession } from './schema.ts';
+import { applyMigration, MigrationStopped, type MigrationFile } from './migration/apply.ts';
+import { floorColumn, migrationNames, migrationsFolder, schemaOfSession } from './schema.ts';
 import { demandWritable } from '../lib/sql/writes.ts';
 import { needs } from '../lib/sql/session.ts';
 
@@ -13,14 +15,9 @@ const lockKey = 770_219_001;
 /** Maximum number of tables listed when another program's database is refused. */
 const tablesShown = 3;
 
-type Session = Awaited<ReturnType<Database['connect']>>;
+const lookMs = 100;
 
-interface Migration {
-  number: number;
-  name: string;
-  text: string;
-  sha256: string;
-}
+type Session = Awaited<ReturnType<Database['connect']>>;
 
 /** This version of the service cannot work with the schema that it found. */
 export class SchemaUnfit extends Error {}
@@ -28,9 +25,11 @@ export class SchemaUnfit extends Error {}
 /** The database has not been migrated to this version yet. */
 export class SchemaTooOld extends SchemaUnfit {
   readonly applied: number;
-  constructor(applied: number, wanted: number) {
+  constructor(applied: number, wanted: number, begun?: string) {
     super(
-      `The database is at migration ${applied}, this version of Farebox needs ${wanted}. ` +
+      (begun
+        ? `Migration ${begun} was begun and is not done. `
+        : `The database is at migration ${applied}, this version of Farebox needs ${wanted}. `) +
         'Run "farebox migrate", or start the service of this version.',
     );
     this.applied = applied;
@@ -41,10 +40,11 @@ interface AppliedMigration {
   number: number;
   name: string;
   sha256: string;
+  /** Lowest schema number of code that may run. */
+  breaks_before: number;
+  /** Statements that are done; null: all. */
+  done: number | null;
 }
-
-/** Steps of migrations that SQL cannot do, by number. Each returns warnings for the operator. */
-const steps: Record<number, (session: Session) => Promise<string[]>> = { 36: setEmailForms };
 
 const shared =
   'DATABASE_URL points to a pooler that may switch sessions between two statements ' +
@@ -92,22 +92,25 @@ export interface MigrateOptions {
   ignoresOthers?: boolean;
   patience?: Patience;
   warn?: (message: string) => void;
+  /** Default: those of this version. */
+  migrations?: MigrationFile[];
 }
 
 /**
- * Brings the schema up to this version: forward only, one transaction per file, one process at a
- * time. Returns the names of the applied files, and warns of rows that need an operator. Refuses
- * four kinds of database: one migrated by a newer version, one whose applied migrations differ
- * from this version's files, one of another program, and one that processes of another version use.
+ * Brings the schema up to this version: forward only, one process at a time. Returns the names of
+ * the applied files, and warns of rows that need an operator. Refuses five kinds of database: one
+ * that a newer version has migrated past this one, one whose applied migrations differ from this
+ * version's files, one of another program, one that processes use which a migration breaks, and one
+ * that lets a migration not go through.
  */
 export async function migrate(
   db: Database,
   { warn = () => {}, ...options }: MigrateOptions = {},
 ): Promise<string[]> {
-  const wanted = await readMigrations();
+  const wanted = options.migrations ?? (await readMigrations());
   const session = await db.connect();
   try {
-    await session.query('select pg_advisory_lock($1)', [lockKey]);
+    await waitForLock(session, 'pg_try_advisory_lock');
     await session.query(schemaOfSession);
     await findOurs(session);
     await session.query(
@@ -117,53 +120,105 @@ export async function migrate(
     );
     const rows = await readApplied(session);
     verify(wanted, rows);
-    const missing = wanted.slice(rows.length);
-    if (missing.length > 0 && !options.ignoresOthers) {
-      const registers = rows.some(({ name }) => name.endsWith('_versions.sql'));
-      const seen = { schema: wanted.length, registers, tell: warn };
-      const others = await findOthers(db, seen, options.patience);
-      // guard: older-process-lives
-      if (others.length > 0) throw new SchemaUnfit(refusalOf(others));
-    }
+    const missing = missingOf(wanted, rows);
+    const floor = Math.max(0, ...missing.map(breaksBefore));
+    // guard: older-process-lives
+    if (floor > floorOf(rows) && !options.ignoresOthers)
+      await demandAlone(db, floor, rows, warn, options.patience);
     for (const migration of missing) {
-      await session.query('begin');
-      // Transactions of an older process end before the migration counts what they wrote, and
-      // later ones see its number and are refused. Each one locks a balance or writes a request.
-      // guard: migration-waits-for-writers
-      if (migration.number > 1)
-        await session.query('lock table balances, requests in exclusive mode');
-      await session.query(migration.text);
-      const notes = (await steps[migration.number]?.(session)) ?? [];
-      await session.query('insert into migrations (number, name, sha256) values ($1, $2, $3)', [
-        migration.number,
-        migration.name,
-        migration.sha256,
-      ]);
-      await session.query('commit');
+      const begun = rows[migration.number - 1];
+      const notes = await applyMigration(session, migration, begun?.done ?? undefined);
       notes.forEach(warn);
     }
     return missing.map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof MigrationStopped) throw new SchemaUnfit(error.message, { cause: error });
+    throw error;
   } finally {
     // Ending the session frees the lock and rolls back a migration that failed.
     await session.end();
   }
 }
 
+/** Throws `SchemaUnfit` if a process lives whose code does not know the migration `floor`. */
+async function demandAlone(
+  db: Database,
+  floor: number,
+  rows: AppliedMigration[],
+  tell: (message: string) => void,
+  patience?: Patience,
+): Promise<void> {
+  const registers = rows.some(({ name }) => name.endsWith('_versions.sql'));
+  const others = await findOthers(db, { schema: floor, registers, tell }, patience);
+  if (others.length > 0) throw new SchemaUnfit(refusalOf(others));
+}
+
+/** Not in one statement: an index is built once no older statement runs. */
+async function waitForLock(
+  session: Session,
+  lock: 'pg_try_advisory_lock' | 'pg_try_advisory_lock_shared',
+): Promise<void> {
+  for (;;) {
+    const { rows } = await session.query<{ is_ours: boolean }>(`select ${lock}($1) as is_ours`, [
+      lockKey,
+    ]);
+    if (rows[0]!.is_ours) return;
+    await pause(lookMs);
+  }
+}
+
+/** Migrations that are not applied, or only begun. */
+function missingOf(wanted: MigrationFile[], rows: AppliedMigration[]): MigrationFile[] {
+  return wanted.filter((_, i) => rows[i]?.done !== null);
+}
+
+/** Lowest schema number of the code that may run. */
+function floorOf(rows: AppliedMigration[]): number {
+  return Math.max(0, ...rows.map((row) => row.breaks_before));
+}
+
 /**
- * Checks that the schema is this version's, after waiting for a running migration. Changes nothing,
- * so read access is enough.
+ * Checks that this version can work with the schema, after waiting for a running migration. Changes
+ * nothing, so read access is enough.
  */
 export async function verifySchema(db: Database): Promise<void> {
   const wanted = await readMigrations();
   const session = await db.connect();
   try {
-    await session.query('select pg_advisory_lock_shared($1)', [lockKey]);
+    await waitForLock(session, 'pg_try_advisory_lock_shared');
     const applied = (await findOurs(session)) ? await readApplied(session) : [];
     verify(wanted, applied);
-    if (applied.length < wanted.length) throw new SchemaTooOld(applied.length, wanted.length);
+    const [missing] = missingOf(wanted, applied);
+    const begun = applied[(missing?.number ?? 0) - 1]?.name;
+    if (missing) throw new SchemaTooOld(applied.length, wanted.length, begun);
   } finally {
     await session.end();
   }
+}
+
+export interface SchemaState {
+  /** Migrations of this version that are missing, with the statements that are done. */
+  pending: (MigrationFile & { done: number })[];
+  /** Number of the newest migration that is there. */
+  applied: number;
+  /** Lowest schema number of the code that may run once nothing is missing. */
+  lowest: number;
+}
+
+/** Reads what is missing. Throws `SchemaUnfit` where `migrate` would. Changes nothing. */
+export async function readState(
+  session: Session,
+  migrations?: MigrationFile[],
+): Promise<SchemaState> {
+  const wanted = migrations ?? (await readMigrations());
+  const rows = (await findOurs(session)) ? await readApplied(session) : [];
+  verify(wanted, rows);
+  const missing = missingOf(wanted, rows);
+  return {
+    pending: missing.map((each) => ({ ...each, done: rows[each.number - 1]?.done ?? 0 })),
+    applied: rows.length,
+    lowest: Math.max(floorOf(rows), ...missing.map(breaksBefore)),
+  };
 }
 
 /** True if our migrations are recorded, false in an empty database; throws in any other. */
@@ -230,31 +285,36 @@ async function refuseSecond(session: Session, path: string): Promise<false> {
 
 async function readApplied(session: Session): Promise<AppliedMigration[]> {
   const { rows } = await session.query<AppliedMigration>(
-    'select number, name, sha256 from migrations order by number',
+    `select number, name, sha256, ${floorColumn} as breaks_before,
+       (to_jsonb(m) ->> 'done')::int as done from migrations m order by number`,
   );
   return rows;
 }
 
-function verify(wanted: Migration[], applied: AppliedMigration[]): void {
+/** Newer migrations than this version's may be there if they let it run. */
+function verify(wanted: MigrationFile[], applied: AppliedMigration[]): void {
+  const floor = floorOf(applied);
   // guard: newer-database-left-alone
-  if (applied.length > wanted.length) {
+  if (floor > wanted.length) {
     throw new SchemaUnfit(
-      `The database is at migration ${applied.length}, this version of Farebox knows ` +
-        `${wanted.length}. Start the version that migrated it, or a newer one.`,
+      `The database is at migration ${applied.length} and works only with versions of Farebox ` +
+        `that know ${floor}; this one knows ${wanted.length}. Start the version that migrated ` +
+        'it, or a newer one. The way back is a backup from before that migration.',
     );
   }
-  for (const [i, row] of applied.entries()) {
-    if (row.sha256 !== wanted[i]?.sha256) {
+  for (const [i, file] of wanted.entries()) {
+    const row = applied[i];
+    if (row && row.sha256 !== file.sha256) {
       throw new SchemaUnfit(
         `Migration ${row.name} was applied with other contents than this version's file ` +
-          `${wanted[i]?.name}. Restore the file, or restore the database from a backup.`,
+          `${file.name}. Restore the file, or restore the database from a backup.`,
       );
     }
   }
 }
 
 /** The migrations of this version, in order. */
-export function readMigrations(): Promise<Migration[]> {
+export function readMigrations(): Promise<MigrationFile[]> {
   return Promise.all(
     migrationNames.map(async (name) => {
       const text = await readFile(join(migrationsFolder, name), 'utf8');

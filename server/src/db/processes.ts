@@ -1,4 +1,5 @@
-import { sql, type Connection } from '../lib/sql/sql.ts';
+import { rawSql, sql, type Connection } from '../lib/sql/sql.ts';
+import { floorColumn } from './schema.ts';
 
 /** The processes that use the database, and their versions. */
 
@@ -13,7 +14,7 @@ export interface OwnProcess {
   version: string;
 }
 
-/** A process of another version. */
+/** A process of an earlier version. */
 export interface OtherProcess {
   id: string;
   /** Describes it, so that an operator can find it. */
@@ -39,11 +40,17 @@ export async function leave(db: Connection, id: string): Promise<void> {
     where id = ${id} or abs(extract(epoch from clock_timestamp() - beat_at)) > 3600`);
 }
 
-export async function findNewestMigration(db: Connection): Promise<number> {
-  const [row] = await db.run<{ newest: number }>(sql`select max(number) as newest from migrations`);
-  return row!.newest;
+/** The newest migration, and the lowest schema number of the code that may run beside it. */
+export async function findNewestMigration(
+  db: Connection,
+): Promise<{ newest: number; floor: number }> {
+  const [row] = await db.run<{ newest: number; floor: number }>(
+    rawSql(`select max(number) as newest, max(${floorColumn}) as floor from migrations m`),
+  );
+  return row!;
 }
 
+/** Processes whose code does not know this migration. */
 export async function listRegistered(db: Connection, schema: number): Promise<OtherProcess[]> {
   return db.run<OtherProcess>(sql`
     select id::text,
@@ -51,7 +58,7 @@ export async function listRegistered(db: Connection, schema: number): Promise<Ot
         schema, to_char(started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) as says,
       beat_at::text as beat,
       (extract(epoch from clock_timestamp() - beat_at) * 1000)::float8 as age_ms
-    from processes where schema <> ${schema} order by started_at`);
+    from processes where schema < ${schema} order by started_at`);
 }
 
 /** How many living processes of each kind there are, commands left out. */

@@ -20,3 +20,9 @@ export const idleWrite = 'update requests set wake_at = wake_at where false';
  * schema.
  */
 export const schemaOfSession = `set farebox.schema = '${schemaNumber}'`;
+
+/**
+ * In a row `m` of `migrations`: the lowest schema number of the code that may run. Databases from
+ * before this column serve one version.
+ */
+export const floorColumn = `coalesce((to_jsonb(m) ->> 'breaks_before')::int, number)`;

@@ -243,14 +243,14 @@ function appendOnly(table: string) {
   };
 }
 
-/** Refuses writes of a process that was made for an older schema. */
+/** Refuses writes of a process whose code a migration has broken. */
 function ofVersion(table: string, writes = 'INSERT OR UPDATE') {
   const name = `${table}_version`;
   const refuses = [
-    'declare needed integer := (select coalesce(max(number), 0) from migrations);',
+    'declare needed integer := (select coalesce(max(coalesce(breaks_before, number)), 0) from migrations);',
     "made_for integer := nullif(current_setting('farebox.schema', true), '');",
     'begin if made_for >= needed then return null; end if;',
-    "raise exception 'the database is at migration %, and this session is made for %', needed,",
+    "raise exception 'the database needs code of migration %, and this session is made for %', needed,",
     "coalesce(made_for::text, 'an older one') using errcode = 'read_only_sql_transaction',",
     "hint = format('A session by hand needs: set farebox.schema = ''%s''', needed); end",
   ].join(' ');

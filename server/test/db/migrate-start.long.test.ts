@@ -135,7 +135,7 @@ describe('migrating refuses', () => {
       assert.match(
         error.message,
         new RegExp(
-          `at migration ${known + 1}, this version of Farebox knows ${known}\\. Start the version`,
+          `at migration ${known + 1} and works only with versions of Farebox that know ${known + 1}; this one knows ${known}\\. Start the version`,
         ),
       );
       return true;

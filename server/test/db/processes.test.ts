@@ -190,7 +190,11 @@ describe('whoever migrates', () => {
       await work();
     } finally {
       for (const { number, name, sha256 } of rows)
-        await change('insert into migrations values ($1, $2, $3)', [number, name, sha256]);
+        await change('insert into migrations (number, name, sha256) values ($1, $2, $3)', [
+          number,
+          name,
+          sha256,
+        ]);
     }
   }
   // A file cannot be applied a second time, so it was tried.
@@ -231,7 +235,9 @@ describe('a process whose database another version migrates', () => {
   test('refuses calls with the reason, takes no work, says so, and is refused at its next start', async () => {
     const { body: job } = await submit();
     const before = [await service.transfers(), await service.balance(account)];
-    await change(`insert into migrations values ($1, 'later.sql', 'x')`, [next]);
+    await change(`insert into migrations (number, name, sha256) values ($1, 'later.sql', 'x')`, [
+      next,
+    ]);
     try {
       await until('it has noticed', async () => (await get('/readyz')).status === 503);
       for (const path of ['/readyz', '/livez'])

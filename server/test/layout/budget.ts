@@ -11,9 +11,9 @@ export const budgets: Record<string, number> = {
   'server/src': 2_150,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
-  'server/src/commands': 4_950,
+  'server/src/commands': 5_010,
   'server/src/core': 16_400,
-  'server/src/db': 10_650,
+  'server/src/db': 11_300,
   'server/src/http': 21_850,
   'server/src/ledger': 3_200,
   'server/src/lib': 5_900,
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 93_150 };
+export const ceilings: Record<string, number> = { 'server/src': 93_850 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

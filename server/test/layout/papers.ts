@@ -1,5 +1,7 @@
 /** Checks everything beside the code: documents, migrations, dependencies, the tests themselves. */
 import path from 'node:path';
+import { faultsOf, releases } from '../../src/db/migration/rule.ts';
+import { guards } from '../../src/ledger/guards.ts';
 import type { Project } from './project.ts';
 import { lineAt } from './source.ts';
 
@@ -117,6 +119,27 @@ export function checkMigrations(project: Project): string[] {
     const isRight = name.startsWith(`${number}_`) && /^\d{4}_[a-z\d_]+\.sql$/.test(name);
     return isRight ? [] : [`${folder}${name} should be ${number}_words.sql`];
   });
+}
+
+const laws = new Set(Object.values(guards.constraint).flatMap((names) => Object.keys(names)));
+
+/** Each one runs beside the version before, and takes nothing away that this one may still use. */
+export function checkMigrationsBeside(project: Project): string[] {
+  return [...project]
+    .filter(([file]) => file.startsWith('server/migrations/'))
+    .flatMap(([file, text]) => {
+      const number = Number(/(\d+)_/.exec(file)?.[1]);
+      return faultsOf(number, text, laws).map((fault) => `${file}: ${fault}`);
+    });
+}
+
+/** A migration names a release only if the newest migration of that release is known. */
+export function checkReleases(project: Project): string[] {
+  const heads = (project.get('CHANGELOG.md') ?? '').matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm);
+  const [newest] = [...heads].map(([, release]) => release!);
+  return newest === undefined || releases[newest] !== undefined
+    ? []
+    : [`db/migration/rule.ts does not say which migration is the newest of ${newest}`];
 }
 
 const testFolders = /^((server|client)\/(src|test)|web\/test|bench|tools)\//;

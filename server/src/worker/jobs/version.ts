@@ -17,14 +17,14 @@ const againMs = 2_000;
 const mayNotWrite = '42501';
 
 export interface VersionWatch {
-  /** The database's newest migration, if it is not the newest of this version; otherwise null. */
+  /** The database's newest migration, if this version cannot work with it; otherwise null. */
   moved(): number | null;
   stop(): Promise<void>;
 }
 
 interface WatchDeps {
   db: Connection;
-  log: Pick<Logger, 'warn' | 'error'>;
+  log: Pick<Logger, 'info' | 'warn' | 'error'>;
   kind: 'serve' | 'worker' | 'command';
   everyMs?: number;
 }
@@ -41,6 +41,7 @@ class SchemaWatch implements VersionWatch {
   readonly #throttle = new LogThrottle();
   readonly #own: processes.OwnProcess;
   #moved: number | null = null;
+  #newest = schemaNumber;
   #looks: Repetition | undefined;
 
   constructor(deps: WatchDeps) {
@@ -80,11 +81,13 @@ class SchemaWatch implements VersionWatch {
     }
   }
 
-  #note(newest: number): void {
-    const moved = newest === schemaNumber ? null : newest;
+  #note({ newest, floor }: { newest: number; floor: number }): void {
+    const facts = { database_migration: newest, own_migration: schemaNumber, lowest: floor };
+    if (newest > this.#newest && floor <= schemaNumber) this.#deps.log.info(facts, besideSentence);
+    this.#newest = newest;
+    const moved = floor > schemaNumber || newest < schemaNumber ? newest : null;
     if (moved === this.#moved) return;
     this.#moved = moved;
-    const facts = { database_migration: newest, own_migration: schemaNumber };
     if (moved === null) this.#deps.log.warn(facts, 'the database is at this version again');
     else this.#deps.log.error(facts, movedSentence);
   }
@@ -92,3 +95,5 @@ class SchemaWatch implements VersionWatch {
 
 const movedSentence =
   'another version has migrated this database: this process takes no calls and no work; stop it';
+const besideSentence =
+  'a newer version has migrated this database; this process runs on beside it, and can be replaced';
