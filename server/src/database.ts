@@ -36,6 +36,8 @@ export interface SchemaOptions {
    * database that an older service still uses. Default: true.
    */
   migrates?: boolean;
+  /** False: nor is the schema looked at. Default: true. */
+  verifies?: boolean;
   /** True: the schema is migrated even if processes of another version live. */
   ignoresOthers?: boolean;
 }
@@ -48,7 +50,7 @@ export async function openServiceDatabase(
   config: Config,
   name: string,
   log: Logger,
-  { migrates = true, ...options }: SchemaOptions = {},
+  { migrates = true, verifies = true, ...options }: SchemaOptions = {},
 ): Promise<ServiceDatabase> {
   const embedded = config.DATABASE_URL === null ? await embed(config, log) : null;
   const outage = new Outage(log);
@@ -77,7 +79,9 @@ export async function openServiceDatabase(
     const warn = (told: string) => log.warn({}, told);
     const applied = migrates
       ? await migrate(db, { ...options, warn })
-      : await verified(db, embedded !== null);
+      : verifies
+        ? await verified(db, embedded !== null)
+        : [];
     outage.noteAnswer();
     if (applied.length > 0) log.info({ applied }, 'schema migrated');
     return { db, embedded, applied, close };

@@ -27,7 +27,10 @@ export const programs = {
   ),
   migrate: row(
     'bring the database schema up to this version',
-    { ignore_others: flag('even if processes of another version seem to live') },
+    {
+      plan: flag('only show what it would lock and for how long; exit 1 if processes have to stop'),
+      ignore_others: flag('even if processes of an earlier version seem to live'),
+    },
     async (given, context) => (await import('./migrate.ts')).migrateDatabase(given, context),
   ),
   credit: row(

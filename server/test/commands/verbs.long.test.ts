@@ -19,10 +19,16 @@ describe('with no service running', () => {
 
   test('migrate names the migrations that it applies, and applies none twice', async (t) => {
     const place = placeFor(t);
+    const plan = await place.run(['migrate', '--plan', '--json']);
+    assert.deepEqual([plan.code, plan.json.pending[0].name], [0, '0001_init.sql']);
     const first = await place.run(['migrate', '--json']);
     assert.deepEqual([first.json.ok, first.json.applied[0]], [true, '0001_init.sql']);
     assert.deepEqual((await place.run(['migrate', '--json'])).json, { ok: true, applied: [] });
-    assert.match((await place.run(['migrate'])).stdout, /The schema is up to date\.\n$/);
+    for (const options of [[], ['--plan']])
+      assert.match(
+        (await place.run(['migrate', ...options])).stdout,
+        /The schema is up to date\.\n$/,
+      );
     await assertNoPostgres(place);
   });
 });
