@@ -46,15 +46,18 @@ models:
     example: { prompt: a cat }
 `;
 
-/** `farebox serve`, API and worker, listening on a free port. */
+const root = join(import.meta.dirname, '../../..');
+
+/** `farebox serve`, API and worker, listening on a free port; by default of this repository. */
 export async function startProcess(
   service: Service,
   env: Record<string, string> = {},
+  repository = root,
 ): Promise<ServiceProcess> {
   const dir = join(service.dir, `process-${Math.random().toString(36).slice(2)}`);
   mkdirSync(join(dir, 'catalog'), { recursive: true });
   writeFileSync(join(dir, 'catalog', 'real.yaml'), catalog);
-  const child = spawn(process.execPath, [main, 'serve'], {
+  const child = spawn(process.execPath, [join(repository, 'server/src/main.ts'), 'serve'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
@@ -91,8 +94,6 @@ export async function startProcess(
     },
   };
 }
-
-const main = join(import.meta.dirname, '../../src/main.ts');
 
 function listening(child: ChildProcess, output: () => string): Promise<string> {
   return new Promise((resolve, reject) => {

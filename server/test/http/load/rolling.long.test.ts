@@ -1,19 +1,42 @@
-import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { schemaNumber } from '../../../src/db/schema.ts';
+import { sql } from '../../../src/lib/sql/sql.ts';
+import { copyRepository } from '../../chaos/sabotage.ts';
 import { startProcess, type ServiceProcess } from '../../kit/process.ts';
 import type { Reply } from '../../kit/service.ts';
 import { before, withService } from '../../kit/with-service.ts';
 import { until } from '../../kit/until.ts';
 
-/** Two processes behind a load balancer are replaced one by one, and no caller notices. */
+/**
+ * Two processes behind a load balancer are replaced one by one by the next version, and then by
+ * this one again, and no caller notices. No version was published that can run beside this one, so
+ * the next version is this code with one more migration.
+ */
 
 const rounds = Number(process.env.ROLLING_ROUNDS ?? 1);
 const callers = 4;
 const small = { prompt: 'x', image_size: { width: 64, height: 64 } };
 /** Starts a process. Both have the same folder, for jobs of the sandbox and for media. */
-const startNode = () =>
-  startProcess(service, { FAREBOX_DRAIN_SECONDS: '1', FAREBOX_DATA_DIR: service.dir });
+const startNode = (repository?: string) =>
+  startProcess(service, { FAREBOX_DRAIN_SECONDS: '1', FAREBOX_DATA_DIR: service.dir }, repository);
+
+const next = copyRepository();
+after(() => rmSync(next, { recursive: true, force: true }));
+const migration = `${String(schemaNumber + 1).padStart(4, '0')}_next.sql`;
+writeFileSync(
+  join(next, 'server/migrations', migration),
+  `create table next (request_id uuid primary key references requests (id));
+  alter table requests add column next text not null default 'x';
+  alter table transfers add column next text;
+  alter table requests add constraint next_is_known check (next <> '') not valid;
+  alter table requests validate constraint next_is_known;
+  create index concurrently requests_next on requests (next);
+  comment on table next is 'Of the next version.';`,
+);
 
 const nodes: ServiceProcess[] = [];
 after(() => Promise.all(nodes.map((node) => node.kill())));
@@ -72,22 +95,28 @@ async function goOn(signal: AbortSignal, seen: Sightings): Promise<void> {
   }
 }
 
-test('two processes replaced one after the other while callers go on: no error, no request lost', async (t) => {
+test('two processes are replaced by the next version and back while callers go on: no error, no request lost', async (t) => {
   const watching = new AbortController();
   const watched = watch(watching.signal);
   await until('both are ready', () => ready.size === 2);
   const stop = new AbortController();
   const seen: Sightings = { submitted: new Set(), strange: [] };
   const going = Array.from({ length: callers }, () => goOn(stop.signal, seen));
-  for (let round = 0; round < rounds * nodes.length; round++) {
+  for (let round = 0; round < rounds * nodes.length * 2; round++) {
     const at = round % nodes.length;
     const old = nodes[at]!;
     old.signal('SIGTERM');
     assert.equal(await old.ended, 0, old.output());
-    nodes[at] = await startNode();
+    const isForward = round % (nodes.length * 2) < nodes.length;
+    nodes[at] = await startNode(isForward ? next : undefined);
     ready.delete(old.base);
     await until('both are ready', () => ready.size === 2);
+    const { size } = seen.submitted;
+    await until('both versions were called', () => seen.submitted.size > size + callers);
   }
+  const applied = await service.db.run(sql`select name, breaks_before, done from migrations
+    where number > ${schemaNumber}`);
+  assert.deepEqual(applied, [{ name: migration, breaks_before: 0, done: null }]);
   stop.abort();
   await Promise.all(going);
   watching.abort();
