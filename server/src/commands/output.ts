@@ -9,6 +9,8 @@ export interface Terminal {
   /** Writes a line, or several. */
   out(text: string): void;
   err(text: string): void;
+  /** Set if a person looks at a screen. The signal fires when they leave. */
+  screen?: (() => AbortSignal) | undefined;
   /** Used in place of the configured database, and left open. */
   db?: Database | undefined;
 }

@@ -78,6 +78,11 @@ export const programs = {
     async (_given, context) => (await import('./doctor/doctor.ts')).doctor(context),
     ['doctor --json', 'for a monitor, once an hour'],
   ),
+  top: row(
+    'show traffic, queues, upstreams and money, renewed every 2 s on a screen',
+    { once: flag('print one state and end, as without a screen') },
+    async (given, context) => (await import('./top.ts')).top(given, context),
+  ),
   export: row(
     'write everything into one snapshot file',
     { file: operand(text()) },

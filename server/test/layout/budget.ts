@@ -11,7 +11,7 @@ export const budgets: Record<string, number> = {
   'server/src': 2_150,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
-  'server/src/commands': 5_010,
+  'server/src/commands': 5_180,
   'server/src/core': 16_400,
   'server/src/db': 11_300,
   'server/src/http': 21_850,
@@ -21,7 +21,7 @@ export const budgets: Record<string, number> = {
   'server/src/storage': 2_200,
   'server/src/upstreams': 11_000,
   'server/src/worker': 4_000,
-  tests: 142_600,
+  tests: 142_700,
   tools: 1_250,
   'web/src': 34_100,
 };
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 93_850 };
+export const ceilings: Record<string, number> = { 'server/src': 94_050 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;
