@@ -91,6 +91,17 @@ export async function openServiceDatabase(
   }
 }
 
+/** A database as it is, for work that looks at its schema itself. */
+export function openBeside(url: string): Database {
+  return openDatabase({
+    connection: url,
+    max: 2,
+    statementTimeoutMs,
+    applicationName: `farebox command, migration ${schemaNumber}`,
+    session: schemaOfSession,
+  });
+}
+
 /** Checks the schema; only a new embedded database is migrated, because nobody else uses it. */
 async function verified(db: Database, embedded: boolean): Promise<string[]> {
   try {

@@ -12,6 +12,11 @@ import { hideInLogs } from './lib/log.ts';
 import { messageOf } from './lib/unknown.ts';
 import { brokenRules, misspelt } from './settings-rules.ts';
 
+/** The environment for programs that a command starts. */
+export function environmentOf({ env = process.env }: { env?: NodeJS.ProcessEnv }) {
+  return env;
+}
+
 /** Reads the settings from the environment. Throws a `ConfigError` that lists every problem. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const problems: string[] = [];

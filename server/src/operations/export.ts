@@ -52,7 +52,18 @@ export async function exportSnapshot(
   storage: Storage,
   options: ExportOptions,
 ): Promise<ExportResult> {
-  const { path } = options;
+  return appearWhole(options.path, (file) => write(db, storage, tarWriter(file), options));
+}
+
+/**
+ * Lets `fill` write a file that does not exist yet, under the name of its part. The file appears
+ * only when it is complete, and only its owner can read it. Throws `CommandFailed` if it cannot be
+ * written.
+ */
+export async function appearWhole<T>(
+  path: string,
+  fill: (file: FileHandle, part: string) => Promise<T>,
+): Promise<T> {
   if (await stat(path).catch(() => null))
     throw new CommandFailed(`${path} already exists. Name a new file.`);
   const part = `${path}.part`;
@@ -60,11 +71,11 @@ export async function exportSnapshot(
   try {
     const file = await open(part, 'wx', 0o600);
     try {
-      const exported = await write(db, storage, tarWriter(file), options);
+      const filled = await fill(file, part);
       await file.sync();
       await rename(part, path);
       await syncFolder(dirname(path));
-      return exported;
+      return filled;
     } finally {
       await file.close();
     }

@@ -95,6 +95,7 @@ describe('an invalid call', () => {
     ['voucher void', /missing required argument 'voucher-id'/],
     ['upstream test a b', /too many arguments/],
     ['export', /missing required argument 'file'/],
+    ['backup check', /missing required argument 'file'/],
   ];
 
   const wordsOf = (args: string) => args.split(' ').filter((word) => word !== '');
