@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -24,6 +25,7 @@ import { openPost } from './http/session/auth-policy.ts';
 import { usualTimes, type Times } from './http/times.ts';
 import { createStreamGrants } from './http/stream-grants.ts';
 import { createRequestEvents } from './http/request-events.ts';
+import { addressOf, type Address } from './lib/address-of.ts';
 import { createBudget } from './lib/budget.ts';
 import { FairQueue } from './lib/fair-queue.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/outbound/fetch.ts';
@@ -48,7 +50,6 @@ import { createLostReplies } from './operations/requests/lost-replies.ts';
 import { watchBalances } from './worker/jobs/low-balance.ts';
 import { sendEvents, type EventJob } from './worker/jobs/operator-events.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
-import { fieldOf } from './lib/unknown.ts';
 import { withTimeout } from './lib/with-timeout.ts';
 
 /** One process: the HTTP side, a worker, or both. They share their services. */
@@ -56,10 +57,25 @@ import { withTimeout } from './lib/with-timeout.ts';
 const daySeconds = 24 * 3600;
 /** A health check must answer quickly; the container image waits 5 s for it. */
 const answerMs = 2_000;
+/** Longer than any call may take, and than a connection stays open without one. */
+const retireMaxMs = 15 * 60_000;
+const retireLookMs = 100;
+
+/** Brings the connections of a process that does not listen itself. */
+export interface Door {
+  /** The address at which they arrive. */
+  address: Address;
+  /** The server gets every connection from now on. */
+  open(server: Server): void;
+  /** Number of open connections. */
+  size(): number;
+  /** The server gets no more connections. Resolves once all are closed. */
+  close(): Promise<void>;
+}
 
 export interface App {
   /** The address the process listens on; null for a worker without a port. */
-  address: { host: string; port: number } | null;
+  address: Address | null;
   baseUrl: string;
   db: Database;
   worker: Worker | null;
@@ -69,6 +85,11 @@ export interface App {
   events: EventJob;
   catalog: CatalogStore;
   metrics: Metrics;
+  /**
+   * For a process that gets no more connections: serves those that it has until they close, which
+   * each reply asks for. Event streams may be left; they end when the process stops.
+   */
+  retire(): Promise<void>;
   /**
    * Stops taking work, finishes or hands back running work, and ends streams. Takes at most about
    * `graceMs`.
@@ -82,6 +103,10 @@ export interface AppOptions {
   log: Logger;
   http: boolean;
   worker: boolean;
+  /** In place of HOST and PORT: a listening socket of this process, or a door. */
+  entrance?: { fd: number } | Door | undefined;
+  /** The metrics of all processes at the address, as text. Default: those of this process. */
+  figures?: (() => Promise<string>) | undefined;
   /** False: the worker runs a round only when `runOnce` is called. */
   running?: boolean;
   /** Used in place of the configured upstreams. */
@@ -103,17 +128,14 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { storageMs: probeMs, beatMs, shareWaitMs } = times;
   const services = await openServices({ ...options, db, probeMs, beatMs, shareWaitMs });
   const { catalog, metrics, links } = services;
-  const [leaving, draining] = [new AbortController(), new AbortController()];
-  const cutoff = new AbortController();
-  const signals = { leaving: leaving.signal, draining: draining.signal, cutoff: cutoff.signal };
+  const { leaving, stopping, draining, cutoff, signals } = openEnding();
   const lookup = options.lookup ?? createLookup();
-  const deps = httpDeps(services, config, { ...signals, times, lookup });
+  const { entrance, figures = () => metrics.registry.metrics() } = options;
+  const deps = httpDeps(services, config, { ...signals, times, lookup, figures });
   addShareGauges(deps);
   const worker = options.worker ? createWorker(workerDeps(services, config, times)) : null;
   const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
-  const table = options.http
-    ? [...routes, ...falCalls, ...(deps.chains.play === null ? [] : [trialCall])]
-    : outside;
+  const table = options.http ? tableOf(deps) : outside;
   const web = options.http && config.FAREBOX_WEB ? openWeb(services, config, deps) : null;
   const server = port === null ? null : createServer(deps, log, table, web);
   const close = async () => {
@@ -123,25 +145,32 @@ export async function startApp(options: AppOptions): Promise<App> {
     await services.close();
   };
   try {
-    const address = server && (await listen(server, config.HOST, port!));
+    const door = entrance && 'open' in entrance ? entrance : null;
+    const at = entrance && 'fd' in entrance ? entrance : { port: port!, host: config.HOST };
+    const address = server && (door ? await enter(server, door) : await listen(server, at));
     links.listensOn(options.http ? address!.port : config.PORT);
     const working = options.running === false ? undefined : worker?.run();
     const jobs = await startJobs(services, options, deps);
     logStart(services, config);
 
-    const stop = async (graceMs = 8_000) => {
+    const retire = async () => {
       leaving.abort();
+      if (door) await untilLeft(door, deps);
+    };
+    const stop = async (graceMs = 8_000) => {
+      const takesCalls = options.http && !leaving.signal.aborted;
+      leaving.abort();
+      stopping.abort();
       const ended = jobs.stop();
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
       over.signal.addEventListener('abort', () => server?.server.closeAllConnections());
-      const half = () => (options.http ? halfDrain(config, cutoff.signal) : Promise.resolve());
       const drain = async () => {
-        await half();
+        if (takesCalls) await halfDrain(config, cutoff.signal);
         draining.abort();
-        await half();
-        await server?.close();
+        if (takesCalls) await halfDrain(config, cutoff.signal);
+        await Promise.all([server?.close(), door?.close()]);
       };
       await Promise.all([worker?.stop(graceMs * 0.6), drain()]);
       // Chats whose callers have left still have to be charged.
@@ -153,12 +182,31 @@ export async function startApp(options: AppOptions): Promise<App> {
       await close();
     };
     const { chains, events } = jobs;
-    return { address, baseUrl: links.baseUrl, db, worker, chains, events, catalog, metrics, stop };
+    const { baseUrl } = links;
+    const parts = { db, worker, chains, events, catalog, metrics };
+    return { address, baseUrl, ...parts, retire, stop };
   } catch (error) {
     await server?.close();
     await close();
     throw error;
   }
+}
+
+/** Signals that tell the parts of a process, step by step, that it ends. */
+function openEnding() {
+  const [leaving, stopping] = [new AbortController(), new AbortController()];
+  const [draining, cutoff] = [new AbortController(), new AbortController()];
+  const signals = {
+    leaving: leaving.signal,
+    stopping: stopping.signal,
+    draining: draining.signal,
+    cutoff: cutoff.signal,
+  };
+  return { leaving, stopping, draining, cutoff, signals };
+}
+
+function tableOf({ chains }: HttpDeps) {
+  return [...routes, ...falCalls, ...(chains.play === null ? [] : [trialCall])];
 }
 
 /** Logs the settings of deposits and operator events: a forgotten one shows nowhere else. */
@@ -190,9 +238,31 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-async function listen(server: FastifyInstance, host: string, wanted: number) {
-  await server.listen({ port: wanted, host });
-  return { host, port: Number(fieldOf(server.server.address(), 'port')) };
+async function listen(
+  server: FastifyInstance,
+  at: { port: number; host: string } | { fd: number },
+): Promise<Address> {
+  const inherited = 'fd' in at;
+  // Fastify would take a missing host for `localhost`, and listen there, too.
+  await server.listen(inherited ? { ...at, host: '' } : at);
+  const { host, port } = addressOf(server.server);
+  return { host: inherited ? host : at.host, port };
+}
+
+async function enter(server: FastifyInstance, door: Door): Promise<Address> {
+  await server.ready();
+  door.open(server.server);
+  return door.address;
+}
+
+/** Waits while calls are under way, or may still come by an open connection. */
+async function untilLeft(door: Door, { metrics, chats }: HttpDeps): Promise<void> {
+  const last = performance.now() + retireMaxMs;
+  while (performance.now() < last) {
+    const streams = (await metrics.streams.get()).values[0]?.value ?? 0;
+    if (door.size() <= streams && chats.size === 0) return;
+    await pause(retireLookMs);
+  }
 }
 
 function workerDeps(services: Services, config: Config, times: Times) {
@@ -283,7 +353,9 @@ async function startJobs(
 function httpDeps(
   services: Services,
   config: Config,
-  given: Pick<HttpDeps, 'leaving' | 'draining' | 'cutoff'> & { times: Times; lookup: Lookup },
+  given: Pick<HttpDeps, 'leaving' | 'stopping' | 'draining' | 'cutoff' | 'figures' | 'lookup'> & {
+    times: Times;
+  },
 ): HttpDeps {
   const { db, log, catalog } = services;
   const { times, ...rest } = given;

@@ -106,3 +106,24 @@ function readSecretFile(file: string): string {
     throw new ConfigError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
   }
 }
+
+/** The first descriptor that systemd passes (`sd_listen_fds(3)`). */
+const firstFd = 3;
+
+/**
+ * The listening socket that systemd has passed to this process; null if it passed none. Throws
+ * `ConfigError` if there are several.
+ */
+export function systemdSocket(
+  env: NodeJS.ProcessEnv = process.env,
+  pid: number = process.pid,
+): { fd: number } | null {
+  // The variables are inherited by processes that the sockets are not meant for.
+  if (env.LISTEN_PID !== String(pid)) return null;
+  const count = Number(env.LISTEN_FDS);
+  if (count > 1)
+    throw new ConfigError(
+      `LISTEN_FDS: systemd has passed ${count} sockets, and Farebox takes one. Leave one ListenStream= in the socket unit.`,
+    );
+  return count === 1 ? { fd: firstFd } : null;
+}

@@ -17,6 +17,14 @@ export const programs = {
     {
       worker: boolean('API only; start `farebox worker` beside it', { default: true }),
       embedded: flag('use the embedded PostgreSQL and a generated secret'),
+      processes: may(
+        text(undefined, {
+          pattern: '^(auto|[1-9]\\d?|1[01]\\d|12[0-8])$',
+          rule: 'auto or an integer from 1 to 128',
+        }),
+        'serve with so many processes; auto: one for each core',
+        'auto|n',
+      ),
     },
     async (given, context) => (await import('./serve.ts')).serve(given, context),
   ),

@@ -45,13 +45,17 @@ export interface CallDeps {
     warn(fields: object, message: string): void;
   };
   metrics: Metrics;
+  /** The metrics of all processes at this address, as text. */
+  figures: () => Promise<string>;
   links: Links;
 }
 
 /** Whether this process is about to stop, or may not work. */
 export interface StopDeps {
-  /** Fires when the process is told to stop; until it drains, calls are accepted as usual. */
+  /** Fires when each connection shall close after its next reply. */
   leaving: AbortSignal;
+  /** Fires when the process is told to stop; until it drains, calls are accepted as usual. */
+  stopping: AbortSignal;
   /** Fires when the process begins to stop: no new work, streams end. */
   draining: AbortSignal;
   /** Fires shortly before a stopping process ends: open streams announce it and close. */

@@ -138,6 +138,9 @@ export function createLog(
   );
 }
 
+/** Several processes may share a pipe; the system never parts writes of up to so many bytes. */
+const wholeMax = 4_096;
+
 /**
  * Clean lines are frequent, so they wait until the event loop comes round, and leave in one write.
  * Another line leaves at once, behind them.
@@ -159,6 +162,7 @@ function lineSink(out: { write(line: string): unknown }) {
         out.write(redact(line));
         return;
       }
+      if (waiting.length + line.length > wholeMax) flush();
       if (waiting === '') setImmediate(flush);
       waiting += line;
     },

@@ -202,7 +202,7 @@ export function outputOf(child: ChildProcess): { stdout: string; stderr: string 
   return said;
 }
 
-async function untilReady(child: ChildProcess): Promise<RunningService> {
+export async function untilReady(child: ChildProcess): Promise<RunningService> {
   const began = performance.now();
   const output = outputOf(child);
   const ended = once(child, 'close') as Promise<[number | null]>;

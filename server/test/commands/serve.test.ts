@@ -165,6 +165,19 @@ describe('serve refuses to start', () => {
     });
   }
 
+  for (const count of ['0', '-1', '2.5', '129', 'two', 'AUTO', ''])
+    test(`with ${count || 'no number'} of processes`, async (t) => {
+      const ran = await placeFor(t).run(['serve', '--processes', count]);
+      assertSaid(ran, /--processes <auto\|n>.*must be auto or an integer from 1 to 128/);
+    });
+
+  test('with several processes on the embedded PostgreSQL', async (t) => {
+    const place = placeFor(t);
+    const ran = await place.run(['serve', '--embedded', '--processes', 'auto']);
+    assertSaid(ran, /^The embedded PostgreSQL serves one process/);
+    assert.equal(place.postgresPid(), null);
+  });
+
   test('and a secret setting is hidden in logs from then on', () => {
     const hook = `whsec_${Buffer.alloc(24, 'hook-').toString('base64')}`;
     const secrets = {

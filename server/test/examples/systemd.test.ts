@@ -14,7 +14,7 @@ const exposureMax = 2;
 const folder = mkdtempSync(join(tmpdir(), 'units-'));
 cpSync(join(import.meta.dirname, '../../../examples/systemd'), folder, { recursive: true });
 const units = readdirSync(folder)
-  .filter((name) => /\.(service|timer)$/.test(name))
+  .filter((name) => /\.(service|timer|socket)$/.test(name))
   .map((name) => {
     const unit = readFileSync(join(folder, name), 'utf8');
     // The check wants programs that are there.

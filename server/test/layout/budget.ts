@@ -8,20 +8,20 @@ import { isTest, type Project } from './project.ts';
 export const budgets: Record<string, number> = {
   bench: 3_450,
   'client/src': 9_200,
-  'server/src': 2_150,
+  'server/src': 2_230,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
-  'server/src/commands': 5_280,
+  'server/src/commands': 5_800,
   'server/src/core': 16_400,
   'server/src/db': 11_300,
   'server/src/http': 21_850,
   'server/src/ledger': 3_200,
-  'server/src/lib': 5_980,
+  'server/src/lib': 6_030,
   'server/src/operations': 8_150,
   'server/src/storage': 2_200,
   'server/src/upstreams': 11_000,
   'server/src/worker': 4_000,
-  tests: 142_700,
+  tests: 143_000,
   tools: 1_250,
   'web/src': 34_100,
 };
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 94_050 };
+export const ceilings: Record<string, number> = { 'server/src': 94_650 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

@@ -20,7 +20,7 @@ import { deposit } from '../../operations/accounts/deposit.ts';
 import { createKey } from '../../operations/accounts/key.ts';
 import { createOwner } from '../../operations/accounts/person.ts';
 import { print, type Context } from '../output.ts';
-import { live } from '../serve.ts';
+import { live } from '../live.ts';
 import { command, headline, offerOf, type Offer } from './trial-offer.ts';
 
 const demo = { email: trialAccounts.demo, amount: 100_000_000n, reference: 'demo balance' };

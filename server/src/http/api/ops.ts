@@ -12,9 +12,9 @@ import type { CallDeps, StopDeps } from '../deps.ts';
 export const Health = named('Health', object({ status: choice(['ok']) }));
 
 /** GET /livez: the process answers, has not been told to stop and knows the database's schema. */
-export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving, version }) => {
+export const livez = openEndpoint({ reply: Health }, async ({ reply }, { stopping, version }) => {
   reply.header('cache-control', 'no-store');
-  if (leaving.aborted) throw notReady('draining');
+  if (stopping.aborted) throw notReady('draining');
   if (version.moved() !== null) throw notReady('version');
   return { status: 'ok' as const };
 });
@@ -22,7 +22,7 @@ export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving
 /** GET /readyz: the process can do its work; otherwise the reply names the failing part. */
 export const readyz = openEndpoint({ reply: Health }, async ({ reply }, deps: StopDeps) => {
   reply.header('cache-control', 'no-store');
-  const failing = deps.leaving.aborted ? 'draining' : await deps.unready();
+  const failing = deps.stopping.aborted ? 'draining' : await deps.unready();
   if (failing === null) return { status: 'ok' as const };
   throw notReady(failing);
 });
@@ -49,7 +49,7 @@ export const metrics = openEndpoint({}, async ({ req, reply }, deps: CallDeps) =
         'Metrics can be read with the metrics token or, if none is set, only from this machine (at localhost or a loopback address).',
     });
   reply.type(deps.metrics.registry.contentType);
-  return deps.metrics.registry.metrics();
+  return deps.figures();
 });
 
 function isLoopback(address: string | undefined): boolean {
