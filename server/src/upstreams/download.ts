@@ -1,3 +1,4 @@
+import { decodeFile } from '../lib/outbound/decode.ts';
 import { FetchError, type Fetch, type StreamReply } from '../lib/outbound/fetch.ts';
 import { followRedirects } from '../lib/outbound/redirects.ts';
 import type { UpstreamTools } from './upstream.ts';
@@ -55,7 +56,8 @@ export function createDownload(
       const reply = await followRedirects(url, (at) =>
         inputs.stream({ url: at, maxBytes, idleTimeoutMs, timeoutMs: left(), signal }),
       );
-      if (reply.status === 200 || reply.status === 203) return { ...reply, body: read(reply.body) };
+      if (reply.status === 200 || reply.status === 203)
+        return { ...reply, body: read(decodeFile(reply, maxBytes)) };
       reply.close();
       throw new Error(`${new URL(url).host} answered ${reply.status}`);
     } catch (error) {

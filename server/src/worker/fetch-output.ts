@@ -1,4 +1,5 @@
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
+import { decodeFile } from '../lib/outbound/decode.ts';
 import { FetchError } from '../lib/outbound/fetch.ts';
 import { followRedirects } from '../lib/outbound/redirects.ts';
 import { fieldOf } from '../lib/unknown.ts';
@@ -63,6 +64,7 @@ export async function fetchOutput(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
+  const maxBytes = deps.settings.FAREBOX_OUTPUT_MAX_BYTES;
   const begunMs = performance.now();
   const left = Math.max(trySeconds, triedSeconds - (row.unfetched_seconds ?? 0));
   const tried = (error: unknown): unknown => notFetched(error, begunMs, signal) ?? error;
@@ -71,7 +73,7 @@ export async function fetchOutput(
     return (isOwn ? deps.trusted : deps.guarded).stream({
       url: at,
       ...(headers && isHome && { headers }),
-      maxBytes: deps.settings.FAREBOX_OUTPUT_MAX_BYTES,
+      maxBytes,
       idleTimeoutMs,
       timeoutMs: left * 1000,
       signal,
@@ -82,7 +84,7 @@ export async function fetchOutput(
   const reply = await followRedirects(address, get).catch((error: unknown) => {
     throw tried(error);
   });
-  if (statuses.has(reply.status)) return readThrough(reply.body, tried);
+  if (statuses.has(reply.status)) return readThrough(decodeFile(reply, maxBytes), tried);
   reply.close();
   const message = `the address of an output was answered with ${reply.status}`;
   throw new OutputNotFetched(message, begunMs, { isGone: goneStatuses.has(reply.status) });

@@ -52,18 +52,18 @@ describe('request', () => {
     assert.equal(server.requests[1]?.headers['content-length'], '7');
   });
 
-  test('asks for no compression, whatever the caller says, and decompresses nothing', async () => {
+  test('asks for no compression, whatever the caller says, and decodes one up to its limit', async () => {
     const bomb = gzipSync(Buffer.alloc(1024 * 1024));
-    const server = await http((_req, res) => {
-      res.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
+    const server = await http((req, res) => {
+      const body = req.url === '/bomb' ? bomb : gzipSync('plain');
+      res.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
     });
-    const reply = await client().request({
-      url: server.url,
-      headers: { 'Accept-Encoding': 'gzip' },
-      ...limits,
-    });
+    const call = { headers: { 'Accept-Encoding': 'gzip' }, timeoutMs: 5000, maxBytes: 10_000 };
+    const reply = await client().request({ url: server.url, ...call });
     assert.equal(server.requests[0]?.headers['accept-encoding'], 'identity');
-    assert.deepEqual(Buffer.from(reply.body), bomb);
+    assert.deepEqual([text(reply.body), reply.truncated], ['plain', false]);
+    const cut = await client().request({ url: `${server.url}/bomb`, ...call });
+    assert.deepEqual([cut.body.length, cut.truncated], [bomb.length, true]);
   });
 
   test('sends its configured User-Agent, unless the call has its own', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, beforeEach, describe, test } from 'node:test';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { App } from '../../src/app.ts';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { createFake, tinyPng } from '../kit/fake.ts';
@@ -35,6 +36,10 @@ const status =
   (code: number, body: string | Buffer = 'no'): Answer =>
   (res) =>
     res.writeHead(code).end(body);
+const coded =
+  (label: string, body: Buffer): Answer =>
+  (res) =>
+    res.writeHead(200, label ? { 'content-encoding': label } : {}).end(body);
 
 const { service, account } = withService(async () => {
   const answer = (req: IncomingMessage, res: ServerResponse) =>
@@ -179,6 +184,29 @@ describe('an output is delivered', () => {
       () => ({ '/a': to(`${other.url}/${long}`), [`/${long}`]: picture }),
       () => [[['/a', 'Bearer theirs']], [[`/${long}`, 'none']]],
     ],
+    [
+      'at an address that a redirect gives in UTF-8',
+      () => `${other.url}/a`,
+      () => ({ '/a': to(Buffer.from('/ü.png').toString('latin1')), '/%C3%BC.png': picture }),
+      () => [
+        [],
+        [
+          ['/a', 'Bearer theirs'],
+          ['/%C3%BC.png', 'Bearer theirs'],
+        ],
+      ],
+    ],
+    ...[
+      coded('gzip', gzipSync(tinyPng)),
+      coded('br', brotliCompressSync(tinyPng)),
+      coded('', gzipSync(tinyPng)),
+      coded('gzip', tinyPng),
+    ].map((answer, i): (typeof cases)[number] => [
+      `compressed or labelled so, ${i}`,
+      () => `${other.url}/a`,
+      () => ({ '/a': answer }),
+      () => [[], [['/a', 'Bearer theirs']]],
+    ]),
     [
       'with 203, by a proxy',
       () => `${other.url}/a`,

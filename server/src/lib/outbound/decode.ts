@@ -1,6 +1,8 @@
 import { Readable, pipeline, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { FetchError } from './fetch-error.ts';
+import { once, readHead } from '../streams.ts';
+import type { Reply } from './exchange.ts';
 import type { StreamReply } from './streamed-reply.ts';
 
 /** Decodes bodies that a server compressed although it was asked not to. */
@@ -26,6 +28,44 @@ export function decodeBody(
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   const open = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
   return open === undefined ? body : decodeWith(body, open(), maxBytes);
+}
+
+/** The first bytes of the codings that have some. */
+const marks: readonly [coding: string, mark: string][] = [
+  ['gzip', '\x1f\x8b'],
+  ['zstd', '\x28\xb5\x2f\xfd'],
+];
+
+/**
+ * As `decodeBody`, for a file or JSON. Its first bytes tell more than its label: stores give out
+ * compressed files without a label, and plain ones with that of a compressed one.
+ */
+export async function* decodeFile(
+  { headers, body }: Pick<StreamReply, 'headers' | 'body'>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
+  const { head, stream } = await readHead(body, 4);
+  const start = Buffer.from(head).toString('latin1');
+  const [found] = marks.find(([, mark]) => start.startsWith(mark)) ?? [];
+  const label = headers['content-encoding'] ?? '';
+  const encoding = found ?? (/gzip|zstd/i.test(label) ? '' : label);
+  yield* decodeBody({ headers: { 'content-encoding': encoding }, body: stream }, maxBytes);
+}
+
+/** The reply with its body in plain form; as it is if that cannot be decoded. */
+export async function decodedReply(reply: Reply, maxBytes: number): Promise<Reply> {
+  const { headers, body, truncated } = reply;
+  const isCoded = 'content-encoding' in headers || body[0] === 0x1f;
+  if (!isCoded || truncated) return reply;
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of decodeFile({ headers, body: once(body) }, maxBytes))
+      chunks.push(chunk);
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    return { ...reply, truncated: error.kind === 'too_large' };
+  }
+  return { ...reply, body: Buffer.concat(chunks) };
 }
 
 async function* decodeWith(

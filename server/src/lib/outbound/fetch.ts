@@ -1,11 +1,12 @@
 /**
- * Outbound calls. `request` reads a whole, small reply; `stream` hands over a long reply as it
- * comes in. Neither follows redirects, decompresses bodies, keeps cookies, uses Alt-Svc or the
+ * Outbound calls. `request` reads a whole, small reply, in plain form; `stream` hands over a long
+ * reply as it comes in. Neither follows redirects, keeps cookies, uses Alt-Svc or the
  * environment's proxies, or sends anything twice.
  */
 import { Agent, type Dispatcher } from 'undici';
 
 import { calledUrlLengthMax, judgeUrl } from './address.ts';
+import { decodedReply } from './decode.ts';
 import { createConnector, defaultPort, hostList } from './connect.ts';
 import { BufferedReply, type Reply } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
@@ -126,9 +127,9 @@ export function createFetch(options: FetchOptions): Fetch {
 
   return {
     request: (call) =>
-      new Promise((resolve, reject) => {
+      new Promise<Reply>((resolve, reject) => {
         dispatch(call, (host) => new BufferedReply(host, call, resolve, reject));
-      }),
+      }).then((reply) => decodedReply(reply, call.maxBytes)),
     stream: (call) =>
       new Promise((resolve, reject) => {
         dispatch(call, (host) => new StreamedReply(host, call, resolve, reject));
@@ -162,8 +163,7 @@ function createAgent(
 }
 
 /**
- * Headers in undici's flat form. Never asks for a compressed reply, because nothing here would
- * limit its unpacked size.
+ * Headers in undici's flat form. Never asks for a compressed reply.
  */
 function headerList(headers: Record<string, string> | undefined, userAgent?: string): string[] {
   const list = ['accept-encoding', 'identity'];

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { FetchError } from './fetch-error.ts';
 import type { StreamReply } from './streamed-reply.ts';
 
@@ -29,10 +30,16 @@ export async function followRedirects(
       throw new FetchError('protocol', `${host}: more than ${redirectsMax} redirects`, {
         sent: true,
       });
-    const target = URL.parse(location, at);
+    const target = URL.parse(inUtf8(location), at);
     if (target === null)
       throw new FetchError('blocked', `${host}: it redirects to what is not a URL`, { sent: true });
     isHome &&= target.origin === origin;
     at = target.href;
   }
+}
+
+/** A header's bytes arrive one per character. Some servers write addresses in UTF-8. */
+function inUtf8(text: string): string {
+  const bytes = Buffer.from(text, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : text;
 }
