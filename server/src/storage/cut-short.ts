@@ -33,6 +33,7 @@ const walks: Record<string, Walk> = {
   'audio/aac': async (read, size) =>
     doUnitsEndEarly(read, size, { start: await readTagLength(read), unit: aacFrame }),
   'audio/mpeg': doesMp3EndEarly,
+  'application/pdf': doesPdfEndEarly,
 };
 
 /**
@@ -89,16 +90,42 @@ async function readTagLength(read: ReadAt): Promise<number> {
   return head.subarray(6).reduce((sum, byte) => (sum << 7) | (byte & 0x7f), 0) + 10;
 }
 
+/** Kilobits per second, by the index in a frame's header: MPEG 1 layer 3 and 2, and later MPEG. */
+const rates3 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const rates2 = [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384];
+const laterRates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+
+function mp3Frame(head: Buffer): number | null {
+  const bits = head.readUInt32BE(0);
+  const [version, layer] = [(bits >> 19) & 3, 4 - ((bits >> 17) & 3)];
+  const isFirst = version === 3;
+  const kbits = (isFirst ? (layer === 3 ? rates3 : rates2) : laterRates)[(bits >> 12) & 15] ?? 0;
+  const hertz =
+    ([44_100, 48_000, 32_000][(bits >> 10) & 3] ?? 0) >> (isFirst ? 0 : version ? 1 : 2);
+  const isFrame = bits >>> 21 === 0x7ff && version !== 1 && (layer === 2 || layer === 3);
+  if (!isFrame || kbits * hertz === 0) return null;
+  const bytes = layer === 3 && !isFirst ? 72_000 : 144_000;
+  return Math.floor((bytes * kbits) / hertz) + ((bits >> 9) & 1);
+}
+
 /** The first frame of most MP3 files states how many bytes there are. */
 async function doesMp3EndEarly(read: ReadAt, size: number): Promise<boolean> {
   const start = await readTagLength(read);
   if (start > size) return true;
   const frame = await read(start, 200);
   const at = Math.max(frame.indexOf('Xing'), frame.indexOf('Info'));
-  if (at === -1 || at + 16 > frame.length) return false;
-  const flags = frame.readUInt32BE(at + 4);
-  const bytes = frame.readUInt32BE(at + (flags & 1 ? 12 : 8));
-  return (flags & 2) !== 0 && start + bytes > size;
+  const flags = at === -1 || at + 16 > frame.length ? 0 : frame.readUInt32BE(at + 4);
+  if ((flags & 2) === 0) return doUnitsEndEarly(read, size, { start, unit: mp3Frame });
+  return start + frame.readUInt32BE(at + (flags & 1 ? 12 : 8)) > size;
+}
+
+/**
+ * Readers look for the mark of the end in the last kilobyte. A PDF made for the web has one near
+ * its beginning, too, behind which more objects follow.
+ */
+async function doesPdfEndEarly(read: ReadAt, size: number): Promise<boolean> {
+  const tail = (await read(Math.max(0, size - 1024), 1024)).toString('latin1');
+  return !/%%EOF(?!.*\d obj\b)/s.test(tail);
 }
 
 async function doesGifEndEarly(read: ReadAt): Promise<boolean> {
@@ -124,9 +151,11 @@ async function doesBitmapEndEarly(read: ReadAt, size: number): Promise<boolean> 
   if (head.length < 26) return true;
   const start = head.readUInt32LE(10);
   const isOld = head.readUInt32LE(14) === 12;
-  if (isOld || head.length < 54) return start >= size;
-  const [width, height, bits] = [head.readInt32LE(18), head.readInt32LE(22), head.readUInt16LE(28)];
-  const isPacked = ![0, 3, 6].includes(head.readUInt32LE(30));
+  if (!isOld && head.length < 54) return start >= size;
+  const [width, height, bits] = isOld
+    ? [head.readUInt16LE(18), head.readUInt16LE(20), head.readUInt16LE(24)]
+    : [head.readInt32LE(18), head.readInt32LE(22), head.readUInt16LE(28)];
+  const isPacked = !isOld && ![0, 3, 6].includes(head.readUInt32LE(30));
   const rowBytes = Math.ceil((width * bits) / 32) * 4;
   return start + (isPacked ? head.readUInt32LE(34) : rowBytes * Math.abs(height)) > size;
 }

@@ -54,6 +54,7 @@ async function readTracks({ path, content_type }: InspectTask): Promise<Tracks> 
     const duration_seconds = await measureSeconds((video ?? audio)!);
     for (const track of [video, audio]) if (track) await demandBytes(track, content_type);
     if (/flac|mpeg/.test(content_type)) await demandAll(audio, duration_seconds);
+    if (content_type === 'audio/flac') await demandSums(audio!);
     if (!video) return { kind: 'audio', duration_seconds };
     const width = await video.getDisplayWidth();
     const height = await video.getDisplayHeight();
@@ -91,6 +92,31 @@ async function demandBytes(track: mediabunny.InputTrack, content_type: string): 
       throw new Error('zeros in place of a packet');
   }
 }
+
+/** Each frame of a FLAC ends with a checksum. */
+async function demandSums(track: mediabunny.InputTrack): Promise<void> {
+  for await (const { data } of new mediabunny.EncodedPacketSink(track).packets()) {
+    if (sumOf(data) === 0) continue;
+    // A tag, as of an MP3, which some programs add.
+    const tag = Buffer.from(data)
+      .toString('latin1')
+      .search(/APETAGEX|TAG[^]{125}$/);
+    if (tag === -1 || sumOf(data.subarray(0, tag)) !== 0)
+      throw new Error('a frame with a wrong checksum');
+  }
+}
+
+/** CRC-16 with the polynomial 0x8005; 0 over bytes that end with theirs. */
+function sumOf(bytes: Uint8Array): number {
+  let sum = 0;
+  for (const byte of bytes) sum = ((sum << 8) & 0xffff) ^ sums[(sum >> 8) ^ byte]!;
+  return sum;
+}
+const sums = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let sum = byte << 8;
+  for (let i = 0; i < 8; i += 1) sum = (sum << 1) ^ (sum & 0x8000 ? 0x18005 : 0);
+  return sum;
+});
 
 /** A FLAC and most MP3 files state their length at the beginning. */
 async function demandAll(track: mediabunny.InputTrack | null, seconds: number): Promise<void> {

@@ -28,11 +28,16 @@ export async function readWaveSeconds(read: ReadAt, size: number): Promise<numbe
     if (hasNameAt(head, 0, 'fmt ')) {
       header.codec = head.readUInt16LE(8);
       header.rate = head.readUInt32LE(12);
-      header.bytesPerSecond = head.readUInt32LE(16);
+      // Some programs state a wrong number of bytes per second.
+      const counted = plainCodecs.has(header.codec) ? header.rate * head.readUInt16LE(20) : 0;
+      header.bytesPerSecond = counted || head.readUInt32LE(16);
     }
     if (hasNameAt(head, 0, 'ds64')) header.longLength = Number(head.readBigUInt64LE(16));
     if (hasNameAt(head, 0, 'fact')) header.samples = head.readUInt32LE(8);
-    position += length + (length % 2);
+    position += length;
+    // Some programs leave out the byte after an odd length.
+    if (length % 2 === 1 && !/[a-z]/i.test((await read(position, 1)).toString('latin1')))
+      position += 1;
   }
   throw new FileDamaged('no sound in it');
 }

@@ -60,6 +60,9 @@ const whole: Record<string, string> = {
   'rf64.wav': 'audio/wav 0.5 s',
   'sound.flac': 'audio/flac 0.6 s',
   'sound.mp3': 'audio/mpeg 1.15 s',
+  'bare.mp3': 'audio/mpeg 0.55 s',
+  'odd.wav': 'audio/wav 0.5 s',
+  'cover.m4a': 'audio/mp4 0.5 s',
   'sound.ogg': 'audio/ogg 1 s',
   'chained.ogg': 'audio/ogg 2 s',
   'flac.ogg': 'audio/ogg 0.5 s',
@@ -82,6 +85,8 @@ const whole: Record<string, string> = {
   'lzw.tif': 'image/tiff 96x64',
   'turned.tif': 'image/tiff 64x96',
   'photo.bmp': 'image/bmp 32x20',
+  'old.bmp': 'image/bmp 32x20',
+  'page.pdf': 'application/pdf',
 };
 
 describe('inspect', () => {
@@ -133,6 +138,21 @@ describe('inspect', () => {
       bytes.fill(0, Math.floor(bytes.length * 0.4), Math.floor(bytes.length * 0.6));
       await assert.rejects(told(bytes, 3000), FileDamaged, name);
     }
+  });
+
+  test('a FLAC may have a tag behind it, but no broken frame', async () => {
+    const tag = Buffer.concat([Buffer.from('TAG'), Buffer.alloc(125)]);
+    const tagged = Buffer.concat([await fileOf('sound.flac'), tag]);
+    assert.equal(await told(tagged), whole['sound.flac']);
+    const [end, cut] = [await fileOf('sound.flac'), tagged.subarray(0, tagged.length - 200)];
+    end.fill(0, end.length - 400, end.length - 300);
+    for (const bytes of [end, cut]) await assert.rejects(told(bytes), FileDamaged);
+  });
+
+  test('a WAV may state a wrong number of bytes per second', async () => {
+    const wave = await fileOf('sound.wav');
+    wave.writeUInt32LE(1, 28);
+    assert.equal(await told(wave), whole['sound.wav']);
   });
 
   test('zeros that are the sound itself are not damage', async () => {
