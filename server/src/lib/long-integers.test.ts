@@ -41,11 +41,18 @@ test('other numbers are numbers as before', () => {
   assert.equal(holdsLong(read), false);
 });
 
-test('a whole number with a point is a whole number', () => {
-  assert.equal(
-    JSON.stringify(exactJson('[9007199254740993.0,9007199254740993.00]')),
-    '[9007199254740993,9007199254740993]',
-  );
+test('a whole number with a point or an exponent is a whole number', () => {
+  for (const [text, digits] of [
+    ['9007199254740993.0', '9007199254740993'],
+    ['9007199254740993.00', '9007199254740993'],
+    ['9.007199254740993e15', '9007199254740993'],
+    ['-9.007199254740993E+15', '-9007199254740993'],
+    ['0.9007199254740993e16', '9007199254740993'],
+    ['1.8446744073709551615e19', '18446744073709551615'],
+    ['1.844674407370955161500e19', '18446744073709551615'],
+    ['1e20', '100000000000000000000'],
+  ] as const)
+    assert.equal(JSON.stringify(exactJson(`[${text}]`)), `[${digits}]`, text);
 });
 
 test('equal integers have one canonical form, and different ones have two', () => {

@@ -70,10 +70,20 @@ function some(value: unknown, test: (value: unknown) => boolean): boolean {
   return false;
 }
 
-const wholeForm = /^(-?\d+)(?:\.0+)?$/;
+/** A whole number, also as `9007199254740993.0` or `9.007199254740993e15`. */
+const wholeForm = /^(-?\d+)(?:\.(\d*?)0*)?(?:e\+?(\d{1,2}))?$/i;
+
+/** Null for what is no integer, and for exponents from 1e21 on, which are hardly meant exactly. */
+function wholeIn(source: string): string | null {
+  const [, whole, part = '', zeros] = wholeForm.exec(source) ?? [];
+  if (whole === undefined) return null;
+  const digits = (whole + part.padEnd(Number(zeros ?? 0), '0')).replace(/^(-?)0+(?=\d)/, '$1');
+  const isWhole = part.length <= Number(zeros ?? 0);
+  return isWhole && (zeros === undefined || digits.length <= 21) ? digits : null;
+}
 
 function keepLong(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
-  const digits = wholeForm.exec(source ?? '')?.[1];
-  return digits === undefined || digits === String(value) ? value : JSON.rawJSON(digits);
+  const digits = wholeIn(source ?? '');
+  return digits === null || digits === String(value) ? value : JSON.rawJSON(digits);
 }
