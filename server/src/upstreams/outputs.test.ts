@@ -87,6 +87,78 @@ const cases: [what: string, output: unknown, told: string[], fields?: object][] 
     { input: { image: { url: address } } },
   ],
   ['lists in lists', [[address], [[{ url: page }]]], [`out: ${address}`, `out: ${page}`]],
+  ['an address in a field that names it', { video_url: page }, [`video_url: ${page}`]],
+  ['base64 in a field that names it', { image: base64, seed: 7 }, ['image: bytes'], { seed: 7 }],
+  [
+    'base64 in a list',
+    { images: [base64, 'blocked'] },
+    ['images: bytes'],
+    { left_out: ['blocked'] },
+  ],
+  [
+    'addresses of the job are not its media',
+    { status_url: page, urls: { get: page } },
+    [],
+    {
+      status_url: page,
+      urls: { get: page },
+    },
+  ],
+  [
+    'the film of an object, not only its cover',
+    { thumbnail_url: address, data: { videoUrl: page } },
+    [`thumbnail_url: ${address}`, `videoUrl: ${page}`],
+  ],
+  [
+    'names in camel case',
+    { videos: [{ coverUrl: address, resultUrl: page }] },
+    [`videos: ${page}`],
+  ],
+  ['an extension of sounds', 'https://cdn.test/a.opus', ['out: https://cdn.test/a.opus']],
+  ['a list without extensions', { data: { outputs: [page] } }, [`outputs: ${page}`]],
+  ['bytes after the end of a head', { b64_json: `image/png;base64,${base64}` }, ['out: bytes']],
+  [
+    'Kling',
+    { data: { task_id: '1', task_result: { videos: [{ id: '1', url: page }] } } },
+    [`videos: ${page}`],
+    { task_id: '1' },
+  ],
+  ['Luma', { assets: { video: page, image: null } }, [`video: ${page}`], { image: null }],
+  [
+    'Gemini',
+    {
+      candidates: [
+        {
+          content: {
+            parts: [{ text: 'a' }, { inlineData: { mimeType: 'image/png', data: base64 } }],
+          },
+        },
+      ],
+    },
+    ['inlineData: bytes'],
+    { text: 'a' },
+  ],
+  [
+    'Veo',
+    { response: { generateVideoResponse: { generatedSamples: [{ video: { uri: page } }] } } },
+    [`video: ${page}`],
+  ],
+  [
+    'Imagen',
+    { predictions: [{ bytesBase64Encoded: base64 }, { raiFilteredReason: 'no' }] },
+    ['predictions: bytes'],
+  ],
+  [
+    'MiniMax',
+    { data: { image_urls: [page, page] } },
+    [`image_urls: ${page}`, `image_urls: ${page}`],
+  ],
+  [
+    'DashScope',
+    { output: { choices: [{ message: { role: 'assistant', content: [{ image: page }] } }] } },
+    [`content: ${page}`],
+    { role: 'assistant' },
+  ],
   ['numbers are no places', { sizes: [1, 2], ok: true }, [], { sizes: [1, 2], ok: true }],
   ['facts are no places', { labels: [{ name: 'cat' }] }, [], { labels: [{ name: 'cat' }] }],
 ];

@@ -1,14 +1,14 @@
 import { asBase64 } from '../lib/base64.ts';
 import { dataIn } from '../lib/data-address.ts';
 import { isObject, itemsOf, objectOf } from '../lib/json.ts';
-import { comesAlong } from '../core/media/output-fields.ts';
+import { comesAlong, mainOutputs, snakeCase } from '../core/media/output-fields.ts';
 import { reasonIn } from './replies.ts';
 import type { OutputMedia } from './upstream.ts';
 
 /** Finds media in an output, whatever JSON shape an upstream uses. */
 
 const extension =
-  /\.(?:png|jpe?g|webp|gif|svg|avif|heic|tiff?|bmp|mp4|webm|mov|mkv|mp3|wav|ogg|m4a|flac|aac)$/i;
+  /\.(?:a?png|jpe?g|jfif|webp|gif|svg|avif|hei[cf]|tiff?|bmp|m[4k]v|mp[34]|mov|webm|wav|og[ag]|opus|m4a|mka|flac|aac)$/i;
 const depthMax = 6;
 /** A shorter text in a field for addresses may be a name that happens to look like base64. */
 const base64MinLength = 64;
@@ -26,13 +26,16 @@ export interface CollectedOutput {
  * reasons that an upstream gives for empty places in a list of media. Addresses may be relative.
  */
 export function collectMedia(output: unknown, field: string | null, depth = 0): CollectedOutput {
-  const found: CollectedOutput = { media: [], fields: {} };
   if (isObject(output)) {
     const own = sourceOf(output);
-    if (own) found.media.push({ field, ...own });
-    else for (const [name, value] of Object.entries(output)) take(value, name, found);
-    return found.media.length > 0 ? found : unwrapped(found, depth);
+    if (own) return { media: [{ field, ...own }], fields: {} };
+    const found: CollectedOutput = { media: [], fields: {} };
+    for (const [name, value] of Object.entries(output))
+      if (!takeMedia(value, name, found)) found.fields[name] = value;
+    const isFound = found.media.some(({ field }) => !comesAlong(field!));
+    return isFound ? found : unwrapped(found, depth);
   }
+  const found: CollectedOutput = { media: [], fields: {} };
   if (takeMedia(output, field, found)) return found;
   if (typeof output === 'string') return { media: [], fields: { text: output } };
   const isText = Array.isArray(output) && output.every((part) => typeof part === 'string');
@@ -41,15 +44,30 @@ export function collectMedia(output: unknown, field: string | null, depth = 0): 
   return inner.media.length > 0 ? inner : found;
 }
 
+/** Names of a text, or of a list of texts, that is an address or base64 in any form. */
+const namedField =
+  /^(?:images?|videos?|audios?|files?|samples?|urls)$|^(?:(?:output|result|generated|final)_)?(?:image|video|audio|file|media|output|result|download|bytes|binary_data)s?_(?:url|uri|b64|base64|base64_encoded|file)s?$/;
+const isNamed = (field: string | null) => field !== null && namedField.test(snakeCase(field));
+
+/** The media, of which the main ones are named `field`. */
+export function underField(media: OutputMedia[], field: string | null): OutputMedia[] {
+  const main = mainOutputs(media);
+  return media.map((each) => (main.includes(each) ? { ...each, field } : each));
+}
+
 /** Not `input`: some services repeat the caller's. */
-const wrapper = /^(?:outputs?|data|results?|response|generations?|images?|videos?)$/;
+const wrapper =
+  /(?:^|_)(?:outputs?|data|results?|responses?|generations?|images?|videos?|assets|payload|content|creations|artifacts|predictions|samples|choices|message|candidates|parts)$/;
+const isWrapper = (name: string) => wrapper.test(snakeCase(name)) && !comesAlong(name);
+/** Those that may be addresses, however these end. */
+const bareWrapper = /^(?:outputs?|results?|data)$/;
 
 /** Looks for media inside the fields that services wrap their outputs in. */
-function unwrapped({ fields }: CollectedOutput, depth: number): CollectedOutput {
-  const found: CollectedOutput = { media: [], fields: {} };
+function unwrapped({ media, fields }: CollectedOutput, depth: number): CollectedOutput {
+  const found: CollectedOutput = { media: [...media], fields: {} };
   for (const [name, value] of Object.entries(fields)) {
-    const isWrapper = wrapper.test(name) && depth < depthMax;
-    const inner = (isWrapper ? [value].flat() : [])
+    const inner = (depth < depthMax && isWrapper(name) ? [value].flat() : [])
+      .map((each) => (bareWrapper.test(name) && isAddress(each) ? { url: each } : each))
       .filter(isObject)
       .map((each) => collectMedia(each, name, depth + 1));
     if (inner.every(({ media }) => media.length === 0)) found.fields[name] = value;
@@ -62,13 +80,9 @@ function unwrapped({ fields }: CollectedOutput, depth: number): CollectedOutput 
   return found;
 }
 
-function take(value: unknown, name: string, found: CollectedOutput): void {
-  if (!takeMedia(value, name, found)) found.fields[name] = value;
-}
-
 /** False if the value is not media. */
 function takeMedia(value: unknown, field: string | null, found: CollectedOutput): boolean {
-  const places = placesIn(value, 0);
+  const places = placesIn(value, 0, isNamed(field));
   if (places === null) return false;
   const sources = places.filter((place) => 'source' in place);
   if (sources.length === 0) return false;
@@ -84,30 +98,36 @@ type Place = Source | { empty: unknown };
 
 /**
  * The places of a value, also of lists in lists; null if it contains a text that is no medium. In a
- * list of addresses, one with the extension of a media file speaks for the others.
+ * list of addresses, one with the extension of a media file speaks for the others. `isNamed`: its
+ * field says that it is media, so any other text is a reason.
  */
-function placesIn(value: unknown, depth: number): Place[] | null {
+function placesIn(value: unknown, depth: number, isNamed: boolean): Place[] | null {
   if (depth > depthMax) return null;
   if (!Array.isArray(value)) {
-    const source = sourceOf(value) ?? (depth > 0 ? sourceInField(value) : null);
+    const source = sourceOf(value, isNamed) ?? (depth > 0 || isNamed ? sourceInField(value) : null);
     if (source !== null) return [source];
-    const isEmpty = typeof value !== 'string' || value.trim() === '';
+    const isEmpty = isNamed || typeof value !== 'string' || value.trim() === '';
     return isEmpty ? [{ empty: value }] : null;
   }
   const isMedia = value.some((item) => typeof item === 'string' && sourceOfText(item) !== null);
   const lists = value.map((item) => {
     const source = isMedia && typeof item === 'string' ? sourceOfText(item, true) : null;
-    return source === null ? placesIn(item, depth + 1) : [source];
+    return source === null ? placesIn(item, depth + 1, isNamed) : [source];
   });
   return lists.every((list) => list !== null) ? lists.flat() : null;
 }
 
 /** The source in a text, or in an object with one; null if there is none that can be used. */
-function sourceOf(value: unknown): Source | null {
-  if (typeof value === 'string') return sourceOfText(value);
-  const { url, b64_json, content_type, file_name } = objectOf(value);
+function sourceOf(value: unknown, isNamed = false): Source | null {
+  if (typeof value === 'string') return sourceOfText(value, isNamed);
+  const { url, b64_json, data, file_name, ...types } = objectOf(value);
+  const content_type = types.content_type ?? types.mime_type ?? types.mimeType;
   const source =
-    sourceOfText(url, true) ?? sourceOfText(b64_json, true) ?? bytesIn(b64_json) ?? pathIn(url);
+    sourceOfText(url, true) ??
+    sourceOfText(b64_json, true) ??
+    bytesIn(b64_json) ??
+    pathIn(url) ??
+    (content_type === undefined ? null : sourceOfText(data, true));
   if (source === null) return null;
   return {
     ...source,
@@ -117,11 +137,13 @@ function sourceOf(value: unknown): Source | null {
 }
 
 /** Other names of the address or the bytes of a medium in a list. */
-const ownField = /(?:^|_)(?:url|uri|b64|base64)$|^(?:image|video|audio|file|bytesBase64Encoded)$/;
+const ownField =
+  /(?:^|_)(?:url|uri|href|src|b64|base64|base64_encoded)$|^(?:image|video|audio|file|data)$/;
 
 function sourceInField(value: unknown): Source | null {
   for (const [name, text] of Object.entries(objectOf(value))) {
-    const source = ownField.test(name) && !comesAlong(name) ? sourceOfText(text, true) : null;
+    const source =
+      ownField.test(snakeCase(name)) && !comesAlong(name) ? sourceOfText(text, true) : null;
     if (source !== null) return source;
   }
   return null;
@@ -140,8 +162,7 @@ function sourceOfText(value: unknown, isNamed = false): Source | null {
       source: { bytes: Buffer.from(data.base64, 'base64') },
       content_type: data.content_type,
     };
-  if (/^https?:\/\//i.test(text) && URL.canParse(text))
-    return isNamed || isMediaAddress(text) ? { source: { url: text } } : null;
+  if (isAddress(text)) return isNamed || isMediaAddress(text) ? { source: { url: text } } : null;
   return isNamed && text.length >= base64MinLength ? bytesIn(text) : null;
 }
 
@@ -151,9 +172,14 @@ function pathIn(value: unknown): Source | null {
   return isPath ? { source: { url: value.trim() } } : null;
 }
 
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^\s*https?:\/\//i.test(value) && URL.canParse(value);
+}
+
+/** Some services write the end of a `data:` address's head before the bytes. */
 function bytesIn(value: unknown): Source | null {
   if (typeof value !== 'string') return null;
-  const base64 = asBase64(value);
+  const base64 = asBase64(value.replace(/^\s*(?:[\w.+-]+\/[\w.+-]+;)?base64,/i, ''));
   return base64 ? { source: { bytes: Buffer.from(base64, 'base64') } } : null;
 }
 

@@ -18,6 +18,8 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'done',
     'ok',
     'ready',
+    // A field such as `done`.
+    'true',
   ],
   failed: [
     'failed',
@@ -37,8 +39,22 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'flagged',
     'nsfw',
     'crashed',
+    'filtered',
+    'content_filtered',
+    'denied',
+    'refused',
   ],
-  stopped: ['canceled', 'cancelled', 'cancel', 'aborted', 'terminated', 'killed', 'revoked'],
+  stopped: [
+    'canceled',
+    'cancelled',
+    'cancel',
+    'aborted',
+    'terminated',
+    'killed',
+    'revoked',
+    'stopped',
+    'interrupted',
+  ],
 };
 
 /**
@@ -49,15 +65,17 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
   const said = stateWord(word);
   if (Object.hasOwn(more, said)) return more[said]!;
-  const bare = said.replace(/^(?:task_|job_)?(?:status_|state_)?/, '');
+  const bare = said
+    .replace(/^(?:task_|job_)?(?:status_|state_)?/, '')
+    .replace(/^partial(?:ly)?_|_with_(?:errors|warnings)$/, '');
   if (/_(?:failed|error)$/.test(bare)) return 'failed';
   return jobWords.find((word) => words[word].includes(bare)) ?? 'running';
 }
 
 /** Normalizes a word for comparison: lower case, with `_` between its parts. */
 export function stateWord(word: unknown): string {
-  return String(word)
+  const parts = String(word)
     .trim()
-    .toLowerCase()
-    .replaceAll(/[\s-]+/g, '_');
+    .replaceAll(/(?<=[a-z])(?=[A-Z])|[\s.-]+/g, '_');
+  return parts.toLowerCase();
 }

@@ -293,6 +293,24 @@ describe('a reply to a poll', () => {
       });
   });
 
+  test('done without an output says why, if the service does', async (t) => {
+    for (const [error, message] of [
+      [{ message: 'blocked' }, 'blocked'],
+      ['success', 'The model returned no output.'],
+    ]) {
+      const told = await look(t, { error: 'error' }, { status: 'done', outputs: [], error });
+      assert.deepEqual(told, { state: 'failed', code: 'upstream_failed', message });
+    }
+  });
+
+  test('what comes along with an output keeps its own name', async (t) => {
+    const outputs = { imageUrl: 'https://c.test/a', thumbnailUrl: 'https://c.test/b.png' };
+    const told = await look(t, {}, { status: 'done', outputs });
+    assert.ok(told.state === 'done');
+    const names = told.result.media.map(({ field }) => field);
+    assert.deepEqual(names, [null, 'thumbnailUrl']);
+  });
+
   test('a code of the service may blame the input', async (t) => {
     const rejected_when = { code: 'error.code', is: [1027, 'unsafe'] };
     const changes = { error: 'error', rejected_when };

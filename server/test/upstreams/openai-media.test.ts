@@ -32,6 +32,15 @@ function resultOf(outcome: StartOutcome | JobState): Json {
   return outcome.result;
 }
 
+/** The upstream, if its server answers every call with this JSON. */
+function answering(json: string) {
+  const body = Buffer.from(json);
+  const request = async () => ({ status: 200, headers: {}, body, truncated: false });
+  const settings = { name: 'x', url: 'https://a.example/v1', key: null, secret: null };
+  const tools = { ...plain.tools, fetch: { ...plain.tools.fetch, request } };
+  return createOpenai({ ...settings, concurrency: 1, options: {} }, tools);
+}
+
 const accepted = async (stand: Stand, job = film()): Promise<Json> =>
   handleOf(await stand.upstream.start(job));
 
@@ -63,6 +72,23 @@ describe('images', () => {
     const { media: made } = resultOf(await plain.upstream.start(draw()));
     assert.match(made[0].source.url, /\/outputs\/img_1-0\.png$/);
     assert.equal(made[0].source.headers, undefined);
+  });
+
+  test('in other forms than OpenAI`s; masks and previews keep their names', async () => {
+    const base64 = media.png.toString('base64');
+    for (const reply of [
+      { image: base64, seed: 7 },
+      { artifacts: [{ base64, finishReason: 'SUCCESS' }] },
+      { data: { image_base64: [base64] } },
+      { data: [{ url: '', b64_json: `image/png;base64,${base64}` }, null] },
+      { output: { image: { b64_json: base64 }, mask: { url: 'https://a.example/m' } } },
+    ]) {
+      const { media: made } = resultOf(await answering(JSON.stringify(reply)).start(draw()));
+      const [first, ...rest] = made.map(({ field }: Json) => field);
+      assert.equal(first, 'images', inspect(reply));
+      assert.deepEqual(rest, 'output' in reply ? ['mask'] : []);
+      assert.deepEqual(Buffer.from(made[0].source.bytes), media.png);
+    }
   });
 
   test('an edit is a form that holds the bytes of the files', async () => {
@@ -293,13 +319,16 @@ describe('videos', () => {
   });
 
   test('an id that changes the path is refused', async () => {
-    for (const id of ['..', '.', '', 'a b', 7]) {
-      const body = Buffer.from(JSON.stringify({ id, status: 'queued' }));
-      const request = async () => ({ status: 200, headers: {}, body, truncated: false });
-      const settings = { name: 'x', url: 'https://a.example/v1', key: null, secret: null };
-      const tools = { ...plain.tools, fetch: { ...plain.tools.fetch, request } };
-      const upstream = createOpenai({ ...settings, concurrency: 1, options: {} }, tools);
+    for (const id of ['..', '.', '', 'a b', null]) {
+      const upstream = answering(JSON.stringify({ id, status: 'queued' }));
       assert.equal((await upstream.start(film())).outcome, 'unknown');
+    }
+  });
+
+  test('an id that is a number keeps its digits', async () => {
+    for (const id of ['7', '9007199254740993']) {
+      const upstream = answering(`{"id":${id},"status":"queued"}`);
+      assert.deepEqual(handleOf(await upstream.start(film())), { id });
     }
   });
 

@@ -7,9 +7,14 @@ const kindField = /^(image|video|audio)s?$/;
 const besideField =
   /(?:^|_)(?:masks?|previews?|thumb(?:nail)?s?|posters?|covers?|inputs?|originals?|references?|controls?|depth|edges?|pose|watermark(?:ed)?|first_frame|last_frame)(?:_|$)/;
 
-/** Whether a field is of what comes along. Some services write names in camel case. */
+/** A field's name in snake case. Some services write names in camel case. */
+export function snakeCase(field: string): string {
+  return field.replaceAll(/(?<=[a-z0-9])[A-Z]/g, '_$&').toLowerCase();
+}
+
+/** Whether a field is of what comes along. */
 export function comesAlong(field: string): boolean {
-  return besideField.test(field.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase());
+  return besideField.test(snakeCase(field));
 }
 
 /** 0 for a field that names a kind of media, 1 for any other name, 2 for what comes along. */

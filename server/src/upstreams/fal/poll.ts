@@ -80,7 +80,7 @@ async function resultOf(
   const body = objectIn(reply);
   if (body === null) throw new Error('its result is not a JSON object');
   const result = takenFrom(body);
-  if (result === null) return failed('The model returned no output.');
+  if (result === null) return failed(reasonIn(fal, body) ?? 'The model returned no output.');
   return { state: 'done', result: { ...result, ...(await billed()) } };
 }
 

@@ -1,5 +1,5 @@
 import { statedCost } from '../../core/price/cost.ts';
-import { collectMedia } from '../outputs.ts';
+import { collectMedia, underField } from '../outputs.ts';
 import { messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { JobState, OutputMedia, JobResult } from '../upstream.ts';
@@ -31,8 +31,8 @@ export function jobState(
   }
   const result = resultOf(json, options);
   if (result.media.length > 0 || typeof result.fields.text === 'string') return { state, result };
-  const { code } = failure(json, options, shown);
-  return { state: 'failed', code, message: 'The model returned no output.' };
+  const { code, message } = failure(json, options, shown, 'The model returned no output.');
+  return { state: 'failed', code, message };
 }
 
 /** From 0 to 1. A number above 1, and one before a %, is per cent. */
@@ -51,9 +51,12 @@ function failure(
   json: unknown,
   { error, rejected_when }: HttpJobOptions,
   shown: (message: string) => string,
+  otherwise = 'The generation failed.',
 ): JobState & { state: 'failed' } {
   const told = valueAt(json, error);
-  const message = shown(messageIn(told) ?? textAt(json, error) ?? '') || 'The generation failed.';
+  const said = shown(messageIn(told) ?? textAt(json, error) ?? '');
+  // Some services write `success` there.
+  const message = said === '' || stateOf(said) === 'done' ? otherwise : said;
   const { code, is, says } = rejected_when;
   const lower = message.toLowerCase();
   const isRejected =
@@ -92,5 +95,5 @@ function billedIn(
 
 function mediaIn(value: unknown, field: string | null): OutputMedia[] {
   const output = typeof value === 'string' ? { url: value } : value;
-  return collectMedia(output, null).media.map((media) => ({ ...media, field }));
+  return underField(collectMedia(output, null).media, field);
 }

@@ -1,9 +1,9 @@
-import { isObject, objectOf, type Json } from '../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { formBody, type SentPart } from '../../lib/outbound/multipart.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { mapMedia, InputRefused } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
-import { collectMedia } from '../outputs.ts';
+import { collectMedia, underField } from '../outputs.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { JobResult, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
@@ -96,26 +96,25 @@ function outcomeOf(value: unknown, inBand: (error: Json) => StartOutcome): Start
   const lists = [reply.data, reply.images, reply.output, value].filter((each) =>
     Array.isArray(each),
   );
-  const results = lists.map((list) => resultOf(reply, list));
+  const results = [...lists, value].map((list) => resultOf(reply, list));
   const [data] = lists;
-  if (data === undefined)
-    return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
   const result = results.find(({ media }) => media.length > 0) ?? results[0]!;
   if (result.media.length > 0) return { outcome: 'done', result };
+  if (data === undefined)
+    return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
   const refusal = data.map(errorIn).find((each) => each !== null);
   return refusal && blamesInput(refusal, messageIn(refusal) ?? '')
     ? inBand(refusal)
     : { outcome: 'done', result };
 }
 
-function resultOf(reply: Json, data: unknown[]): JobResult {
-  const named = data.map((each) => (typeof each === 'string' ? { url: each } : each));
-  const { media, fields: said } = collectMedia(named, 'images');
+function resultOf(reply: Json, data: unknown): JobResult {
+  const { media, fields: said } = collectMedia(data, 'images');
   const cost_usd_micro = costIn(reply);
-  const [first] = data;
+  const [first] = itemsOf(data);
   const { revised_prompt } = isObject(first) ? first : {};
   return {
-    media: media.map((each) => ({ ...each, field: 'images' })),
+    media: underField(media, 'images'),
     fields: {
       ...(typeof revised_prompt === 'string' && { revised_prompt }),
       ...(said.left_out !== undefined && { left_out: said.left_out }),

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { objectOf, type Json } from '../../lib/json.ts';
+import { digitsOf } from '../../lib/long-integers.ts';
 import { jsonOf, pollFault, messageIn, objectIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import {
@@ -85,7 +86,8 @@ function reaches(callback: string | null, wire: OpenaiWire): boolean {
 
 /** A polling address is used only if it has the upstream's own origin. */
 function handleIn(value: Json, isRouter: boolean, wire: OpenaiWire): Handle | null {
-  const id = value.id ?? value.task_id;
+  const said = digitsOf(value.id ?? value.task_id);
+  const id = typeof said === 'number' ? String(said) : said;
   if (typeof id !== 'string' || !/^(?!\.{1,2}$)\S{1,300}$/.test(id)) return null;
   const { polling_url } = value;
   if (!isRouter || typeof polling_url !== 'string' || polling_url.length > 2000) return { id };
