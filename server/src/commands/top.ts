@@ -3,14 +3,12 @@ import { formatUsd } from '../core/price/money.ts';
 import { readRevenueOfHours } from '../db/accounts/revenue.ts';
 import { findNewest } from '../db/audit-results.ts';
 import { countLiving } from '../db/processes.ts';
-import { countRunning } from '../db/requests/open-requests.ts';
+import { chatMaxSeconds, countRunning } from '../db/requests/open-requests.ts';
 import { readUpstreamStates } from '../db/upstreams/states.ts';
 import type { Connection } from '../lib/sql/sql.ts';
 import { withDatabase } from './database.ts';
 import { seconds, table, type CommandOutput, type Context, type TableColumns } from './output.ts';
 
-/** A long chat call is due when its deadline is, so it runs unseen only beyond this time. */
-const chatMaxSeconds = 3_600;
 const refreshMs = 2_000;
 /** This one and the one before, so that the sums never begin empty. */
 const hours = 2;

@@ -171,6 +171,17 @@ describe('an upstream that fails', () => {
     const shown = (await service.call('GET', '/metrics', { base: third.base })).text;
     assert.match(shown, /^farebox_queue_waiting\{upstream="fake"\} 1$/m);
     assert.match(shown, /^farebox_queue_oldest_seconds\{upstream="fake"\} 9\d/m);
+    assert.match(shown, /^farebox_upstream_running\{upstream="fake"\} 0$/m);
+    // A chat call has no slot.
+    await service.db.run(sql`update requests set status = 'IN_PROGRESS', started_at = now(),
+      deadline_at = now() + interval '10 min', wake_at = now() + interval '10 min'
+      where status = 'IN_QUEUE'`);
+    const fourth = await service.another();
+    const running = (await service.call('GET', '/metrics', { base: fourth.base })).text;
+    assert.match(running, /^farebox_upstream_running\{upstream="fake"\} 1$/m);
+    assert.match(running, /^farebox_upstream_slots_in_use\{upstream="fake"\} 0$/m);
+    await service.db.run(sql`update requests set status = 'IN_QUEUE', started_at = null,
+      deadline_at = null, wake_at = now() where status = 'IN_PROGRESS'`);
     await service.work();
   });
 });

@@ -146,6 +146,9 @@ export interface RunningCount {
   longest_seconds: number;
 }
 
+/** A chat call is due when its deadline is, so one that runs longer is not counted. */
+export const chatMaxSeconds = 3_600;
+
 /** Running jobs at each upstream, chat calls included. */
 export function countRunning(db: Connection, due_seconds: number): Promise<RunningCount[]> {
   return db.run<RunningCount>(sql`

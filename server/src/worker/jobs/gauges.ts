@@ -2,6 +2,7 @@ import type { Chains } from '../../chains/chains.ts';
 import { secondReadingLag } from '../../core/deposit/chain-state.ts';
 import * as chainRows from '../../db/deposits/chains.ts';
 import { countHeld } from '../../db/deposits/deposit-search.ts';
+import { chatMaxSeconds, countRunning } from '../../db/requests/open-requests.ts';
 import { countLeft } from '../../db/requests/left-starts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import { listPausedModels, readUpstreamStates } from '../../db/upstreams/states.ts';
@@ -32,69 +33,76 @@ const names = {
   waiting: 'farebox_queue_waiting',
   oldest: 'farebox_queue_oldest_seconds',
   inUse: 'farebox_upstream_slots_in_use',
+  running: 'farebox_upstream_running',
   paused: 'farebox_upstream_paused_seconds',
   models: 'farebox_model_paused_seconds',
   keys: 'farebox_upstream_key_paused_seconds',
   left: 'farebox_left_starts',
 };
 
+const upstreamGauges = [
+  {
+    name: names.waiting,
+    labels,
+    help: 'Requests that wait for the upstream, counted up to 10000.',
+  },
+  { name: names.oldest, labels, help: 'How long the oldest waiting request has waited.' },
+  { name: names.inUse, labels, help: 'Slots at the upstream that are taken.' },
+  {
+    name: names.running,
+    labels,
+    help: 'Jobs and chat calls that run at the upstream.',
+  },
+  {
+    name: names.paused,
+    labels,
+    help: 'How long the upstream will still be paused; 0 if it is not.',
+  },
+  {
+    name: names.models,
+    labels: ['upstream', 'model'],
+    help: 'How long a model will still be paused, if only the model is paused and not its upstream.',
+  },
+  {
+    name: names.keys,
+    labels: ['upstream', 'key', 'model'],
+    help: 'How long a key will still be paused, as a whole or for one model, if its upstream has several keys.',
+  },
+  {
+    name: names.left,
+    labels,
+    help: 'Starts after which the next route was called, and whose cost is still unknown.',
+  },
+];
+
 export function addGauges(metrics: Metrics, sources: Sources): void {
   const { db, upstreams, catalog, disks } = sources;
-  addShared(
-    metrics.registry,
-    [
-      {
-        name: names.waiting,
-        labels,
-        help: 'Requests that wait for the upstream, counted up to 10000.',
-      },
-      { name: names.oldest, labels, help: 'How long the oldest waiting request has waited.' },
-      { name: names.inUse, labels, help: 'Slots at the upstream that are taken.' },
-      {
-        name: names.paused,
-        labels,
-        help: 'How long the upstream will still be paused; 0 if it is not.',
-      },
-      {
-        name: names.models,
-        labels: ['upstream', 'model'],
-        help: 'How long a model will still be paused, if only the model is paused and not its upstream.',
-      },
-      {
-        name: names.keys,
-        labels: ['upstream', 'key', 'model'],
-        help: 'How long a key will still be paused, as a whole or for one model, if its upstream has several keys.',
-      },
-      {
-        name: names.left,
-        labels,
-        help: 'Starts after which the next route was called, and whose cost is still unknown.',
-      },
-    ],
-    async () => {
-      const states = await readUpstreamStates(db, [...upstreams.keys()]);
-      const models = await listPausedModels(db, [...upstreams.keys()]);
-      const keys = await readKeyStates(db, upstreams);
-      const left = await countLeft(db);
-      const of = (pick: (state: (typeof states)[number]) => number) =>
-        states.map((state): [string[], number] => [[state.name], pick(state)]);
-      return {
-        [names.waiting]: of((state) => state.waiting),
-        [names.oldest]: of((state) => state.oldest_seconds),
-        [names.inUse]: of((state) => state.in_use),
-        [names.paused]: of((state) => state.paused_seconds),
-        [names.models]: models.map((each) => [[each.upstream, each.model], each.paused_seconds]),
-        [names.keys]: keys.flatMap(({ upstream, key, ...state }): [string[], number][] => [
-          [[upstream, key, ''], state.paused_seconds],
-          ...state.paused_models.map((each): [string[], number] => [
-            [upstream, key, each.model],
-            each.paused_seconds,
-          ]),
+  addShared(metrics.registry, upstreamGauges, async () => {
+    const states = await readUpstreamStates(db, [...upstreams.keys()]);
+    const models = await listPausedModels(db, [...upstreams.keys()]);
+    const keys = await readKeyStates(db, upstreams);
+    const left = await countLeft(db);
+    const running = await countRunning(db, chatMaxSeconds);
+    const runningAt = new Map(running.map((each) => [each.upstream, each.running]));
+    const of = (pick: (state: (typeof states)[number]) => number) =>
+      states.map((state): [string[], number] => [[state.name], pick(state)]);
+    return {
+      [names.waiting]: of((state) => state.waiting),
+      [names.oldest]: of((state) => state.oldest_seconds),
+      [names.inUse]: of((state) => state.in_use),
+      [names.running]: of((state) => runningAt.get(state.name) ?? 0),
+      [names.paused]: of((state) => state.paused_seconds),
+      [names.models]: models.map((each) => [[each.upstream, each.model], each.paused_seconds]),
+      [names.keys]: keys.flatMap(({ upstream, key, ...state }): [string[], number][] => [
+        [[upstream, key, ''], state.paused_seconds],
+        ...state.paused_models.map((each): [string[], number] => [
+          [upstream, key, each.model],
+          each.paused_seconds,
         ]),
-        [names.left]: left.map((each) => [[each.upstream], each.count]),
-      };
-    },
-  );
+      ]),
+      [names.left]: left.map((each) => [[each.upstream], each.count]),
+    };
+  });
   addOwn(metrics.registry, {
     name: 'farebox_catalog_problems',
     help: 'Problems in the catalog files when this process last read them.',
