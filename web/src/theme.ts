@@ -67,6 +67,9 @@ export const theme = createTheme({
     ModalHeader: { defaultProps: { component: 'div' } },
     DrawerHeader: { defaultProps: { component: 'div' } },
     Notification: { defaultProps: { closeButtonProps } },
+    // The list itself scrolls, see `look/mantine.css`.
+    MultiSelect: { defaultProps: { withScrollArea: false } },
+    Select: { defaultProps: { withScrollArea: false } },
     PasswordInput: { defaultProps: { visibilityToggleButtonProps } },
   },
 });

@@ -7,7 +7,7 @@ import { lazy, Suspense } from 'react';
 import { ApiFailure, InWords, ServiceUnreachable } from '../api.ts';
 import { errorText, translate, useTranslation } from '../i18n.ts';
 
-/** Its tooltip would make the first page heavier. */
+/** Its tooltip would make the first page heavier. A box of its size stands in its place. */
 const Copy = lazy(async () => ({ default: (await import('./Copy.tsx')).Copy }));
 
 /**
@@ -53,7 +53,7 @@ export function ForTheOperator({ error }: { error: unknown }) {
       <Note c="inherit">
         {what} {id !== null && <span translate="no">{id}</span>}
       </Note>
-      <Suspense>
+      <Suspense fallback={<Box w={28} h={28} />}>
         <Copy text={id ?? faultOf(error)} what={what} />
       </Suspense>
     </Group>

@@ -30,6 +30,10 @@ export function Switcher({ model, models }: { model: Model; models: Model[] }) {
       position="bottom-start"
       // Inside the content, where screen readers expect it.
       withinPortal={false}
+      // A press beside it only closes it: what it half covers would be too small a target.
+      floatingStrategy="fixed"
+      withOverlay
+      overlayProps={{ backgroundOpacity: 0, fixed: true }}
       onOptionSubmit={(id) => {
         combobox.closeDropdown();
         void navigate({ to: addressOf({ id }) });
@@ -52,6 +56,8 @@ export function Switcher({ model, models }: { model: Model; models: Model[] }) {
       </Combobox.DropdownTarget>
       <Combobox.Dropdown>
         <Combobox.Search
+          role="combobox"
+          aria-expanded
           value={q}
           onChange={({ currentTarget }) => {
             setQ(currentTarget.value);
@@ -60,12 +66,7 @@ export function Switcher({ model, models }: { model: Model; models: Model[] }) {
           placeholder={t('gallery.search')}
           aria-label={t('gallery.search')}
         />
-        <Combobox.Options
-          mah={360}
-          style={{ overflowY: 'auto' }}
-          tabIndex={0}
-          aria-label={t('switch_model')}
-        >
+        <Combobox.Options mah={360} style={{ overflowY: 'auto' }} aria-label={t('switch_model')}>
           {found.map((each) => (
             <Combobox.Option key={each.id} value={each.id} active={each.id === model.id}>
               <Text size="sm" fw={each.id === model.id ? 600 : 400}>

@@ -117,7 +117,7 @@ addTexts('studio', {
     'Это ещё не объект JSON. До этого ничего не отправится.',
   ],
   json_broken: ['This is not valid JSON yet.', 'Это ещё не JSON.'],
-  choose: ["Model's default", 'По умолчанию у модели'],
+  choose: ["Model's default", 'Решает модель'],
   default: ['default', 'по умолчанию'],
   leave_open: ['Reset to default: {{field}}', 'Вернуть значение по умолчанию: {{field}}'],
   seed_free: ['Chosen by the model', 'На усмотрение модели'],

@@ -202,8 +202,7 @@ describe('the stage', { skip: withoutBrowser() ?? false }, () => {
     const { page, context, faults } = await studio.visit();
     await studio.openModel(page, canvas);
     await page.getByRole('button', { name: 'Canvas', exact: true }).press('Enter');
-    const find = page.getByRole('searchbox', { name: 'Search models, tasks, owners…' });
-    await find.or(page.getByRole('textbox', { name: 'Search models, tasks, owners…' })).waitFor();
+    await page.getByRole('combobox', { name: 'Search models, tasks, owners…' }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.keyboard.type('upscale');
     await page.keyboard.press('Enter');

@@ -60,7 +60,9 @@ export const states: Look[] = [
       path: '/dashboard/money/top-up',
       first: opening('main button[data-variant=default]'),
     },
+    'top-up-failing': { path: '/dashboard/money/top-up', fails: anyCall },
     'receipt-missing': '/dashboard/money/receipts/01900000-0000-7000-8000-000000000000',
+    'webhooks-failing': { path: '/dashboard/webhooks', fails: anyCall },
     'team-failing': { path: '/dashboard/team', fails: anyCall },
     'settings-failing': { path: '/dashboard/settings', fails: /\/api\/auth\/(list|passkey)/ },
     'new-passkey': {

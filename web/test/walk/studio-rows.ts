@@ -22,6 +22,10 @@ export const states: Look[] = [
     'library-failing': { path: '/studio/library', fails: /\/api\/accounts\/[^/]+\/library/ },
     'model-code': '/studio/sandbox/canvas/text-to-image?tab=code',
     'model-about': '/studio/sandbox/canvas/text-to-image?tab=about',
+    'model-viewer': {
+      path: canvas,
+      first: opening('main [data-tile=COMPLETED]', 'main [data-opens]'),
+    },
     'model-film': '/studio/sandbox/film/text-to-video',
     'compare-two':
       '/studio/compare?models=sandbox/canvas/text-to-image,sandbox/canvas/max/text-to-image',

@@ -40,7 +40,12 @@ const comparedChars = 6;
 
 /** Where the account sends USDT, and what arrived. Nothing if no chain is set up. */
 export function Deposit() {
-  const { data, error, refetch } = useAccountQuery('GET /v1/deposit-addresses', {});
+  const { data, error, refetch } = useAccountQuery(
+    'GET /v1/deposit-addresses',
+    {},
+    // The page has just asked, and shows this once it knows.
+    { retryOnMount: false },
+  );
   const deposits = useAccountQuery('GET /v1/deposits', { query: {} });
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   const addresses = data?.data ?? [];

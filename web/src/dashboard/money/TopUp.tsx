@@ -30,9 +30,9 @@ import { useTranslation } from '../../i18n.ts';
 
 export function TopUp() {
   const pays = useMay('pay');
-  const { isPending } = useAccountQuery('GET /v1/deposit-addresses', {}, { enabled: pays });
+  const { isFetched } = useAccountQuery('GET /v1/deposit-addresses', {}, { enabled: pays });
   // Whether there is an address decides where everything else stands.
-  if (pays && isPending)
+  if (pays && !isFetched)
     return (
       <MoneyFrame part="top_up">
         <Back />

@@ -81,8 +81,8 @@ export function Spend() {
           />
         </Group>
       </Group>
-      {spend.error && <Failure error={spend.error} retry={() => void spend.refetch()} />}
       <Box mih={wholeHeight}>
+        {spend.error && <Failure error={spend.error} retry={() => void spend.refetch()} />}
         {spend.isPending && <Skeleton h={wholeHeight} />}
         {broken && broken.total === 0n && (
           <Text c="dimmed" py="xl" ta="center">

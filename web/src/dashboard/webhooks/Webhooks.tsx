@@ -41,13 +41,19 @@ import { errorText, useTranslation } from '../../i18n.ts';
 export function Webhooks() {
   const { t } = useTranslation('webhooks');
   const builds = useMay('build');
+  const { isFetched } = useAccountQuery('GET /webhooks', {});
   return (
     <>
       <PageTitle title={t('common:nav.webhooks')} text={t('text')} />
       <Stack gap="xl">
         <Secrets />
-        {builds && <TestSend />}
-        <Deliveries />
+        {/* The reply, or its failure, decides how high the secrets are. */}
+        {isFetched && (
+          <>
+            {builds && <TestSend />}
+            <Deliveries />
+          </>
+        )}
       </Stack>
     </>
   );
