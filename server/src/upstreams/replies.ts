@@ -90,7 +90,9 @@ export function outcomeOfReply(
     const message = 'its address leads elsewhere: it answered with a redirect';
     return { outcome: 'not_accepted', why: 'redirect', message };
   }
-  if (status >= 400 && status < 500) return { outcome: 'rejected', message: said };
+  // 424: the model behind the server failed. 499: the server believes that we left.
+  const isOwn = status === 424 || status === 499;
+  if (status >= 400 && status < 500 && !isOwn) return { outcome: 'rejected', message: said };
   return { outcome: 'unknown', message: said };
 }
 

@@ -68,20 +68,25 @@ const senses =
   /\b(?:image|picture|vision|audio|video|pdf|multi-?modal)s?(?: inputs?| content)? (?:is|are) not (?:supported|available|enabled)|(?:not|n't) (?:support|accept|take|process|understand) (?:\w+ ){0,2}(?:images?|pictures?|vision|audio|videos?|pdfs?|multi-?modal)\b|missing data required for image|at most 0 (?:image|audio|video)|not (?:a )?multi-?modal|\bmmproj\b/i;
 
 /** The codes of an error. Some servers have them as names before the words. */
-export function codesIn({ code, type, status, __type, details }: Json, words: string): string {
-  const [names = ''] = /^(?:[\w.]+: )*/.exec(words) ?? [];
+export function codesIn(error: Json, words: string): string {
+  const { code, type, status, reason, __type, details } = error;
+  const [names = ''] = /^(?:[\w.]+: |An error occurred \(\w+\) )*/.exec(words) ?? [];
   const reasons = itemsOf(details).map((each) => objectOf(each).reason);
-  return [code, type, status, __type, ...reasons, names]
+  return [code, type, status, reason, __type, ...reasons, names]
     .filter((each) => typeof each === 'string')
     .join(' ');
 }
 
 function isTooLong(codes: string, words: string): boolean {
-  return tooLongCodes.test(codes) || tooLongWords.some((form) => form.test(words));
+  if (tooLongCodes.test(codes)) return true;
+  return !ofRate.test(words) && tooLongWords.some((form) => form.test(words));
 }
 
+/** Too many tokens for a time, not for the model. */
+const ofRate = /\btokens per (min|hour|day|second)|please wait before/i;
+
 const tooLongCodes =
-  /context_length_exceeded|exceed_context_size|context_?window_?exceeded|context_too_large|max_prompt_tokens_exceeded|string_above_max_length|max_tokens_exceeded|prompt_too_long|input_too_long/i;
+  /context_length_exceeded|exceed_context_size|context_?window_?exceeded|context_too_large|max_prompt_tokens_exceeded|string_above_max_length|max_tokens_exceeded|tokens_limit_reached|prompt_too_long|input_too_long/i;
 
 /** OpenAI, vLLM, Anthropic, llama.cpp, Gemini, Mistral, xAI, Groq, Together, Bedrock and others. */
 const tooLongWords: readonly RegExp[] = [
@@ -120,7 +125,7 @@ const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   ],
   [
     'bad_parameter',
-    /unsupported_parameter|unknown_parameter|invalid_value|unsupported_value|invalid_type|missing_required/i,
+    /unsupported_parameter|unknown_parameter|invalid_value|unsupported_value|invalid_type|missing_required|ValidationException/i,
     /(unsupported|unknown|unrecognized|invalid|missing)( required)? (parameter|argument|value for|field|name)|extra inputs are not permitted|is not (a )?(supported|permitted|allowed) (parameter|field|argument)|unrecognized request argument|^property '[\w.]+' is unsupported|does not support (tools|this tool_choice)|--enable-auto-tool-choice/i,
   ],
 ];

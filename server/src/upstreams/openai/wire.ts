@@ -97,6 +97,7 @@ function specialRefusal(status: number, error: Json, model: string): CallFailure
     return { outcome: 'not_accepted', why: 'account', message };
   if (
     status === 410 ||
+    ((status === 400 || status === 404) && error.param === 'model') ||
     lacksModel.test(codesIn(error, '')) ||
     (status < 500 && lacks(model, status, message))
   )
@@ -106,34 +107,50 @@ function specialRefusal(status: number, error: Json, model: string): CallFailure
 }
 
 const lacksModel =
-  /\b(model_(not_(found|available|supported)|decommissioned)|invalid_model|(DeploymentNot|ResourceNot)Found\w*)\b/;
+  /\b(model_(not_(found|available|supported)|decommissioned|terms_required|permission_blocked\w*|price_error)|(invalid|unknown|unsupported)_model|unsupported_api_for_model|ModelNotOpen|UnsupportedModel|OperationNotSupported|(DeploymentNot|ResourceNot)Found\w*)\b/;
+
+/** The first words of an error that the called model, or the address, is not there for us. */
+const lacksWords = new RegExp(
+  [
+    '^(model (not exist|does not exist|not found|disabled|unloaded)\\b|模型不存在|failed to load model',
+    'no (models loaded|such model|allowed providers are available|endpoints found matching your data policy)',
+    '(you passed in|invalid model name passed in) model=|llm provider not provided',
+    'invocation of model .{1,200} on-demand|the chatcompletion operation does not work',
+    "the provided model identifier is invalid|could not resolve the foundation model|you don't have access to the model",
+    "function '[\\w-]+': not found for account|(inference error )?degraded function",
+    '"[^"]{1,200}" does not support chat$|(resource |page )?not found\\.?$|unsupported api version)',
+  ].join('|'),
+  'i',
+);
+/** What gateways write before such words: the path that was called, or names of errors. */
+const prefix = /^(\/[\w/]+: |[\w.]+: |An error occurred \(\w+\) when calling the [^:]{1,80}: )+/;
 
 /** The status of an error that blames something else than the call, by its codes or first words. */
 const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
-    /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|(sorry, )?your account balance|you have reached your specified api usage|your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|余额不足|用户额度不足|预扣费额度失败)/i,
+    /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit|not_enough_(balance|quota)|(pack|charge_?resource)_?exhausted|service_?not_?activated|blocked_api_access/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|(sorry, )?your account balance|you have reached your specified api usage|your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|(user quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
   ],
   [
     401,
-    /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)|organi[sz]ation_(restricted|deactivated)/i,
-    /^((this|your) organi[sz]ation (has been|must be)|user location is not supported|this credential is only authorized|api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|token expired|令牌已过期|无效的令牌)/i,
+    /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)|organi[sz]ation_(restricted|deactivated)|expired_?token|unrecognized_?client|access_?denied/i,
+    /^((this|your) organi[sz]ation (has been|must be)|user location is not supported|this credential is only authorized|api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|the security token included|token expired|令牌已过期|无效的令牌)/i,
   ],
   [
     429,
-    /rate_?limit|throttl|too_?many_?requests|resource_?exhausted/i,
-    /^(requests? )?rate limit|^too many (requests|tokens, please wait)/i,
+    /rate_?limit|throttl|too_?many_?requests|resource_?exhausted|quota_?exceeded/i,
+    /^(requests? )?rate limit|^too many (requests|tokens( per|, please wait))|^(open api \w+ request|tokens per \w+) limit|^this request exceeds the limit of \d+ tokens per/i,
   ],
   [
     503,
-    /overloaded|unavailable|capacity_exceeded/i,
+    /overloaded|unavailable|capacity_exceeded|not_?ready/i,
     /访问量过大|负载已饱和|^the model has crashed/i,
   ],
 ];
 
 /** Statuses that servers also give for other reasons than the call's. */
-const unclear = new Set([400, 404, 412, 500, 502, 504]);
+const unclear = new Set([400, 404, 412, 424, 500, 502, 504]);
 
 /** The reply that a server would give if it had only this error, and the status that fits. */
 function meant(reply: ReplyParts, error: Json): ReplyParts {
@@ -147,7 +164,7 @@ function meantStatus(status: number, error: Json): number {
   const possible = unclear.has(status) ? blames : status === 413 ? [] : blames.slice(0, 1);
   const known = possible.find(([, code, words]) => code.test(codes) || words.test(message));
   if (known) return known[0];
-  return status >= 500 && unclear.has(status) && blamesCall(error, message) ? 400 : status;
+  return status >= 424 && unclear.has(status) && blamesCall(error, message) ? 400 : status;
 }
 
 /**
@@ -156,13 +173,8 @@ function meantStatus(status: number, error: Json): number {
  */
 function lacks(model: string, status: number, message: string): boolean {
   const [before = '', ...behind] = message.split(model);
-  if (
-    /^(model (not exist|not found|disabled)\b|模型不存在|no endpoints found matching your data policy|invocation of model .{1,200} on-demand)/i.test(
-      message,
-    )
-  )
-    return true;
-  if (behind.length === 0 || /(?:[\w.:-]|(?<!^models)\/)$/.test(before)) return false;
+  if (lacksWords.test(message.replace(prefix, ''))) return true;
+  if (behind.length === 0 || /(?:[\w.:-]|(?<!\bmodels)\/)$/.test(before)) return false;
   const after = behind.join(model);
   if (/^["'`]? is not a valid model id/i.test(after)) return /^["'`]?$/.test(before);
   return status === 404 && /^(?:$|[^\w./:-]|[.:](?:\s|$))/.test(after);
