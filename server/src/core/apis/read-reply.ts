@@ -94,9 +94,11 @@ class Reading {
     this.#reader = open(context, (event) => said.push(event));
     this.#pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
       if (this.isOver() || lifeSign.test(text)) return;
+      // Some proxies encode each value twice.
+      const piece = typeof value === 'string' ? (parseJson(value) ?? value) : value;
       if (endMark.test(text)) this.#isMarked = true;
       else
-        for (const each of Array.isArray(value) ? value : [value])
+        for (const each of Array.isArray(piece) ? piece : [piece])
           this.#read(each, text, name, counts.test(text));
     });
   }
@@ -208,7 +210,14 @@ function statedIn(piece: Json): Json | null {
   if (code !== 0) return { code, message: status_msg };
   const { Code, Message } = objectOf(objectOf(piece.Response).Error);
   if (isFilled(Code)) return { code: Code, message: Message };
-  return !Array.isArray(piece.choices) && words.some((word) => isWords(piece[word])) ? piece : null;
+  if (Array.isArray(piece.choices) || saysNoFault(piece)) return null;
+  return words.some((word) => isWords(piece[word])) ? piece : null;
+}
+
+/** A sign of life, or a success without a part of the reply, may have words, too. */
+function saysNoFault({ code, status, type, object, event }: Json): boolean {
+  const isSign = [type, object, event].some((each) => isFilled(each) && lifeSign.test(each));
+  return isSign || /^(0|200|ok|success)$/i.test(String(code ?? status));
 }
 
 /** Gateways put the error of the server behind them into their own. */

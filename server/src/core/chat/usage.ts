@@ -77,7 +77,9 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
 function kindOf(name: string): Kind | undefined {
   if (!name.includes('cache')) return kinds.get(name);
   if (/creat|writ/.test(name)) return 'written';
-  return /miss|details|discount|cost|rat(e|io)|percent|seconds|ttl/.test(name)
+  return /miss|details|discount|cost|rat(e|io)|percent|seconds|ttl|un_?cache|no(n|t)?_?cache/.test(
+    name,
+  )
     ? undefined
     : 'cached';
 }
@@ -257,9 +259,10 @@ function completionOf(report: Report): number | null {
   if (!isTokenCount(completion)) return null;
   const beside = isTokenCount(total) && isTokenCount(prompt) ? total - prompt - completion : 0;
   if (!isTokenCount(reasoning)) {
-    // With a cache, the rest of the total may be a part of the prompt.
-    const hasCache = (cached ?? 0) + (written ?? 0) > 0;
-    return completion + (hasCache ? 0 : Math.max(0, beside));
+    // The rest of the total may be the cached part of the prompt.
+    const [read, wrote] = [cached ?? 0, written ?? 0];
+    const isOfCache = [read, wrote, read + wrote].includes(beside);
+    return completion + (isOfCache ? 0 : Math.max(0, beside));
   }
   return beside === reasoning ? completion + reasoning : Math.max(completion, reasoning);
 }

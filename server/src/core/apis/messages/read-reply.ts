@@ -49,10 +49,11 @@ export const messagesReader: OpenReader = (context, say) => {
         case 'content_block_stop':
           return blocks.end(index);
         case 'message_delta':
-          usage.end(piece.usage);
+          usage.end(piece.usage ?? objectOf(piece.delta).usage);
           return readStop(isObject(piece.delta) ? piece.delta : piece);
         case 'message_stop':
           isOver = true;
+          usage.end(piece.usage);
           return readStop(piece);
         default:
           if (Array.isArray(piece.content) || typeof piece.content === 'string') readWhole(piece);
@@ -138,9 +139,10 @@ function usageCounter(say: EmitEvent) {
   let rest: Json = {};
 
   function addPrompt(usage: Json): void {
-    const given = promptCounts.filter((name) => isTokenCount(usage[name]));
-    const counts = Object.fromEntries(given.map((name) => [name, usage[name]]));
-    const isEmpty = given.every((name) => usage[name] === 0);
+    const all = promptCounts.map((name) => [name, pieces.wholeNumberIn(usage[name])] as const);
+    const given = all.filter(([, count]) => count !== null && isTokenCount(count));
+    const counts = Object.fromEntries(given);
+    const isEmpty = given.every(([, count]) => count === 0);
     // Some services count the prompt in only one of the two events, and report 0 in the other.
     if (!isEmpty || Object.keys(prompt).length === 0) prompt = { ...prompt, ...counts };
   }

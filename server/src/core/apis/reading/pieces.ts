@@ -56,15 +56,15 @@ const meanings: readonly [FinishReason | 'broken' | null, RegExp][] = [
   ['stop', /^(stop|end|eos|complete|finish|done|pause|image_other|no_image)/],
   [
     'filter',
-    /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy/,
+    /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy|unsafe|harm|violat|(?:^|_)risk|censor|copyright|jailbreak|hate/,
   ],
   [
     'length',
-    /length|max_|token|(?<!time_|rate_)limit|context|incomplete|unfinished|truncat|repetit/,
+    /length|max(?:_|imum|$)|token|(?<!time_?|rate_?)limit|context|incomplete|unfinished|truncat|repetit|cut_?off/,
   ],
   [
     'broken',
-    /error|fail|abort|cancel|timeout|_limit|malformed|unexpected|too_many|missing|insufficient|overload|exceeded|interrupt|preempt|disconnect/,
+    /error|fail|abort|cancel|timeout|limit|malformed|unexpected|too_many|missing|insufficient|overload|exceeded|interrupt|preempt|disconnect|memory|killed|crash|shut_?down|unavailable/,
   ],
   ['tools', /tool|function/],
 ];
