@@ -31,6 +31,7 @@ const asked: ReplyContext = {
   custom: new Set(),
   api: 'completions',
   ownName: (name) => name,
+  usedIds: () => [],
   stops: ['END'],
 };
 

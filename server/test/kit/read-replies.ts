@@ -9,6 +9,7 @@ export const asked: ReplyContext = {
   api: 'completions',
   custom: new Set(['patch']),
   ownName: (sent) => sent.replace(/^short_/, 'long_'),
+  usedIds: () => [],
   stops: ['END', ' '],
 };
 

@@ -78,8 +78,10 @@ export interface ReplyContext {
   api: ApiName;
   /** The caller's names of the tools whose input is a text. */
   custom: ReadonlySet<string>;
-  /** The caller's name of a tool whose name was shortened for the upstream. */
+  /** The caller's name of a tool, from the name that the upstream says. */
   ownName: (sent: string) => string;
+  /** The ids of the calls of earlier turns. Some servers use them again. */
+  usedIds: () => Iterable<string>;
   stops: readonly string[];
 }
 

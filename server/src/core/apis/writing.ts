@@ -69,11 +69,22 @@ export function choiceOf(
 /** The facts that the reader of a reply needs. `names`: the caller's names of shortened tools. */
 export function replyContextOf(
   request_id: string,
-  { api, tools, settings }: Conversation,
+  { api, tools, turns, settings }: Conversation,
   names: ReadonlyMap<string, string> = new Map(),
 ): ReplyContext {
-  const ownName = (sent: string) => names.get(sent) ?? sent;
-  return { request_id, api, custom: customNames(tools), ownName, stops: settings.stop };
+  const ownName = (sent: string) => {
+    const [own, meant] = [sent, withoutMarks(sent)].map((each) => names.get(each) ?? each);
+    const isMeant = tools.every(({ name }) => name !== own) && tools.some((t) => t.name === meant);
+    return isMeant ? meant! : own!;
+  };
+  const usedIds = () =>
+    turns.flatMap(({ blocks }) => blocks.flatMap((each) => (each.type === 'call' ? each.id : [])));
+  return { request_id, api, custom: customNames(tools), ownName, usedIds, stops: settings.stop };
+}
+
+/** The name of a tool without the marks that a model's template may leave around it. */
+function withoutMarks(name: string): string {
+  return name.replaceAll(/^functions\.|<\|.*$/gs, '').trim();
 }
 
 /** An address, or the bytes as one. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { eventsOf, marked, read, shortOf } from '../../../../test/kit/read-replies.ts';
+import { asked, eventsOf, marked, read, shortOf } from '../../../../test/kit/read-replies.ts';
 import { ReplyBroken } from '../read-reply.ts';
 import { completionsReader } from './read-reply.ts';
 
@@ -937,4 +937,11 @@ describe('an error', () => {
       ['text', 'usage'],
     );
   });
+});
+
+test('a call whose id an earlier turn has used gets another one', async () => {
+  const said = eventsOf([calls(look(1, { id: 'a' }), look(2, { id: 'b' })), ended], marked);
+  const of = { ...asked, usedIds: () => ['a'] };
+  const reply = shortOf(await read(completionsReader, said, Infinity, of));
+  assert.deepEqual(reply, two(own(0), 'b'));
 });

@@ -23,6 +23,7 @@ export interface MessagesDialect extends ApiDialect {
 
 interface MessagesContext extends common.WriteContext<MessagesDialect> {
   max_tokens: number;
+  ids: CallIds;
 }
 
 /** Writes a call in Messages. Throws `bad_messages` for audio, and files but text and PDF. */
@@ -31,7 +32,7 @@ export function writeMessagesCall(
   { model, max_tokens, stream }: CallSettings,
   dialect: MessagesDialect,
 ): WrittenCall {
-  const writing = { ...common.openWriting(conversation, dialect), max_tokens };
+  const writing = { ...common.openWriting(conversation, dialect), max_tokens, ids: callIds() };
   const { stop, user } = conversation.settings;
   for (const name of Object.keys(conversation.extras)) common.omitField(writing, name);
   for (const name of ['verbosity', 'logprobs', 'top_logprobs'] as const)
@@ -219,6 +220,24 @@ function blocksOf({ by, blocks, name, audio_id }: chat.Turn, writing: MessagesCo
   );
 }
 
+type CallIds = ReturnType<typeof callIds>;
+
+/** Anthropic wants unique ids. Other services use them again in later turns. */
+function callIds() {
+  const sent = new Map<string, string>();
+  const taken = new Set<string>();
+  return {
+    ofCall(own: string): string {
+      let id = common.shortName(own, 64);
+      if (taken.has(id)) id = common.shortName(`${own}_${taken.size}`, 64);
+      taken.add(id);
+      sent.set(own, id);
+      return id;
+    },
+    ofResult: (own: string): string => sent.get(own) ?? common.shortName(own, 64),
+  };
+}
+
 function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContext): Json[] {
   switch (block.type) {
     case 'text':
@@ -231,7 +250,7 @@ function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContex
       const { id, name, input: text, custom } = block;
       const input = custom ? { input: text } : common.toolInput(text);
       return [
-        { type: 'tool_use', id: common.shortName(id, 64), name: writing.names.sent(name), input },
+        { type: 'tool_use', id: writing.ids.ofCall(id), name: writing.names.sent(name), input },
       ];
     }
     case 'result': {
@@ -241,7 +260,7 @@ function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContex
       const said = content.length > 0 && { content: isPlain ? content[0]!.text : content };
       const isError = failed && { is_error: true };
       return [
-        { type: 'tool_result', tool_use_id: common.shortName(call, 64), ...said, ...isError },
+        { type: 'tool_result', tool_use_id: writing.ids.ofResult(call), ...said, ...isError },
       ];
     }
     default:

@@ -30,10 +30,12 @@ export function replyCalls(
 ) {
   /** In the order in which they were opened. */
   const all: OpenCall[] = [];
-  const ids = new Set<string>();
+  /** Those of this reply and of earlier turns, which clients would take for each other. */
+  let ids: Set<string> | null = null;
   let begun = 0;
 
   function idOf(sent: string, call: number): string {
+    ids ??= new Set(context.usedIds());
     const prefix = context.api === 'messages' ? 'toolu' : 'call';
     let id = sent;
     if (id === '' || ids.has(id)) id = `${prefix}_${context.request_id.replaceAll('-', '')}${call}`;

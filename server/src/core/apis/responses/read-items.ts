@@ -1,4 +1,4 @@
-import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { objectOf, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { isFilled } from '../../check.ts';
 import { callsMax } from '../../chat/reply.ts';
@@ -79,8 +79,13 @@ export function replyItems(readers: Readers) {
       (isSame ? known : open(place))?.begin(own);
     },
     addText(place: ItemFacts, kind: string, index: number | null, sent: SentText): void {
-      const { type, at, id } = place;
-      if (recent?.type !== type || recent.at !== at || recent.id !== id)
+      const { type, at, id, call_id } = place;
+      if (
+        recent?.type !== type ||
+        recent.at !== at ||
+        recent.id !== id ||
+        recent.call_id !== call_id
+      )
         recent = { ...place, item: find(place) ?? open(place) };
       recent.item?.addText(kind, index, sent);
     },
@@ -134,7 +139,9 @@ function hasOtherCall({ place }: OpenItem, { call_id }: ItemFacts): boolean {
 
 function isSameId({ place }: OpenItem, { type, id, call_id }: ItemFacts): boolean {
   if (place.type !== type) return false;
-  return (id !== '' && place.id === id) || (call_id !== '' && place.call_id === call_id);
+  // Some servers name an item by the id of its call.
+  const isNamed = id !== '' && (place.id === id || place.call_id === id);
+  return isNamed || (call_id !== '' && place.call_id === call_id);
 }
 
 function openItem(place: ItemFacts, key: string, readers: Readers): OpenItem {
@@ -154,8 +161,9 @@ function callItem(place: ItemFacts, { calls }: Readers): OpenItem {
     place,
     begin: (own) => call?.add(identify(own)),
     addText(_kind, _index, { text: input, form, name }) {
-      if (form === 'piece') call?.add({ ...nothing, name, input });
-      else call?.addWhole({ ...nothing, name, input });
+      const sent = { ...nothing, id: place.call_id, name, input };
+      if (form === 'piece') call?.add(sent);
+      else call?.addWhole(sent);
     },
     addWhole(own) {
       call?.addWhole({
@@ -180,8 +188,7 @@ function messageItem(place: ItemFacts, { say }: Readers): OpenItem {
     addText: parts.add,
     addWhole(own) {
       begin(own);
-      const content = Array.isArray(own.content) ? own.content : [own.content];
-      parts.addWhole(content, (part) => (isFilled(part.refusal) ? 'refusal' : 'text'));
+      parts.addWhole(partsOf(own.content), (part) => (isFilled(part.refusal) ? 'refusal' : 'text'));
     },
   };
 }
@@ -201,13 +208,18 @@ function thoughtItem(place: ItemFacts, key: string, { thoughts }: Readers): Open
     addText: parts.add,
     addWhole(own) {
       place.id ||= pieces.textOf(own.id);
-      parts.addWhole(itemsOf(own.summary), () => 'summary');
-      parts.addWhole(itemsOf(own.content), () => 'content');
+      parts.addWhole(partsOf(own.summary), () => 'summary');
+      parts.addWhole(partsOf(own.content), () => 'content');
       const data = pieces.textOf(own.encrypted_content);
       if (!isSealed) thoughts.piece(key, { form: 'hidden', text: data, ...facts() });
       isSealed ||= data !== '';
     },
   };
+}
+
+/** A list, or the only part of one. */
+function partsOf(content: unknown): unknown[] {
+  return Array.isArray(content) ? content : [content];
 }
 
 type PartReader = Pick<pieces.TextReader, 'add'>;

@@ -25,7 +25,7 @@ export const responsesReader: OpenReader = (context, say) => {
       type,
       at: pieces.wholeNumberIn(event.output_index),
       id: pieces.textOf(event.item_id),
-      call_id: '',
+      call_id: pieces.textOf(event.call_id),
     };
     const index = pieces.wholeNumberIn(
       kind === 'summary' ? event.summary_index : event.content_index,
