@@ -122,7 +122,7 @@ const lacksWords = new RegExp(
   ].join('|'),
   'i',
 );
-/** What gateways write before such words: the path that was called, or names of errors. */
+/** Gateways write the path that was called, or names of errors, before such words. */
 const prefix = /^(\/[\w/]+: |[\w.]+: |An error occurred \(\w+\) when calling the [^:]{1,80}: )+/;
 
 /** The status of an error that blames something else than the call, by its codes or first words. */

@@ -81,15 +81,8 @@ const shape: checks.KnownFields = {
   fields: {
     ...passingFields,
     ...optionalFields,
-    ...common.each(
-      common.anything,
-      'model',
-      'messages',
-      'n',
-      'stream',
-      'stream_options',
-      'metadata',
-    ),
+    ...common.each(common.anything, 'model', 'messages', 'n', 'stream', 'metadata'),
+    stream_options: { fields: { include_usage: common.anything } },
     ...common.each(common.anything, 'max_tokens', 'max_completion_tokens'),
   },
 };
@@ -132,9 +125,7 @@ export function readCompletionsCall(body: unknown): ReadCall {
     extras: extrasOf(call),
   };
   // The writer of the reply does what the options ask for.
-  const { stream_options: options } = call;
-  if (isGiven(options) && !isObject(options)) throw badField('stream_options', 'an object');
-  common.readFlag(objectOf(options).include_usage, 'stream_options.include_usage');
+  common.readFlag(objectOf(call.stream_options).include_usage, 'stream_options.include_usage');
   return {
     model,
     stream: common.readFlag(call.stream, 'stream'),

@@ -291,6 +291,7 @@ function sentField(field: string, value: unknown, { fields }: CompletionsContext
 }
 
 function callOf(call: chat.CallBlock, proofs: Proofs, writing: CompletionsContext): Json {
+  if (call.mark) common.omitField(writing, cacheMark);
   const own = { ...call, id: idOf(call.id, writing), name: writing.names.sent(call.name) };
   return { ...common.toolCallOf(own), ...proofOf(call.id, proofs, writing) };
 }

@@ -15,6 +15,8 @@ const mark = { type: text, [cacheMark]: cacheMarkShape };
 
 const messageShape: KnownFields = { fields: each(anything, 'role', 'content') };
 
+const toolChange: KnownFields = { fields: each(anything, 'type', 'tool') };
+
 /** The blocks that can be translated, with the fields that are read. */
 const blockShapes = {
   text: { fields: { text, ...mark } },
@@ -24,6 +26,9 @@ const blockShapes = {
   redacted_thinking: { fields: { type: text, data: text } },
   tool_use: { fields: { id: filled, name: filled, input: object, caller: object, ...mark } },
   tool_result: { fields: { tool_use_id: filled, is_error: boolean, content: anything, ...mark } },
+  tool_reference: { fields: { tool_name: filled, ...mark } },
+  tool_addition: toolChange,
+  tool_removal: toolChange,
 } satisfies Record<string, KnownFields>;
 
 type BlockType = keyof typeof blockShapes;
@@ -35,13 +40,16 @@ const needed: Partial<Record<BlockType, readonly string[]>> = {
   redacted_thinking: ['data'],
   tool_use: ['id', 'name'],
   tool_result: ['tool_use_id'],
+  tool_reference: ['tool_name'],
 };
 
 const shown: BlockType[] = ['text', 'image', 'document'];
+/** The result of a search for tools names those that it found. */
+const ofResult: BlockType[] = [...shown, 'tool_reference'];
 const ofRole = {
   user: [...shown, 'tool_result'],
   assistant: ['text', 'thinking', 'redacted_thinking', 'tool_use'],
-  system: ['text'],
+  system: ['text', 'tool_addition', 'tool_removal'],
 } satisfies Record<string, BlockType[]>;
 type Role = keyof typeof ofRole;
 
@@ -122,9 +130,16 @@ function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): chat.B
       const call = { id: String(id), name: String(name), input: JSON.stringify(input) };
       return [{ type: 'call', ...call, custom: false, at }];
     }
+    case 'tool_reference':
+      return [{ type: 'text', text: `The tool ${String(own.tool_name)} is available.`, at }];
+    case 'tool_addition':
+    case 'tool_removal':
+      // The model can always call all tools of the call.
+      left.add(at, type);
+      return [];
     case 'tool_result': {
       const { content } = own;
-      const said = isGiven(content) ? readBlocks(content, `${at}.content`, shown, left) : [];
+      const said = isGiven(content) ? readBlocks(content, `${at}.content`, ofResult, left) : [];
       const blocks = said.filter(says) as (chat.TextBlock | chat.MediaBlock)[];
       const failed = own.is_error === true;
       const marked = blocks.some((block) => block.mark) && { mark: true as const };

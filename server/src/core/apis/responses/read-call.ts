@@ -6,7 +6,7 @@ import * as common from '../read-call.ts';
 import { metadataCheck, readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
 import { readInput } from './read-input.ts';
-import { readTools } from './tools.ts';
+import { offeredIn, readTools } from './tools.ts';
 
 const { boolean, givenFields, integer, isFilled, isGiven, number, object, oneOf, text } = checks;
 
@@ -39,7 +39,8 @@ const shape: checks.KnownFields = {
       'tool_choice',
       'max_output_tokens',
     ),
-    ...common.each(common.anything, 'background', 'store', 'stream', 'stream_options'),
+    ...common.each(common.anything, 'background', 'store', 'stream'),
+    stream_options: { fields: {} },
     temperature: number,
     top_p: number,
     top_logprobs: integer,
@@ -73,13 +74,13 @@ const shape: checks.KnownFields = {
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readResponsesCall(body: Json): ReadCall {
-  common.demandFew(body, 'input');
+  common.demandFew({ ...body, tools: offeredIn(body).map(([tool]) => tool) }, 'input');
   refuseStored(body);
   const model = common.readModel(body.model);
   const left = new common.LeftOut();
   const call = common.knownFields(body, shape, '', badField, left);
   const { prompt_cache_key, safety_identifier } = call;
-  const tools = readTools(body.tools, left);
+  const tools = readTools(body, left);
   const conversation: Conversation = {
     api: 'responses',
     turns: readInput(body, left),
@@ -102,9 +103,15 @@ export function readResponsesCall(body: Json): ReadCall {
 }
 
 /** Names of fields without effect. A reply is never stored, and a prompt is never shortened. */
-function vainIn({ store, truncation }: Json): string[] {
-  return [...(store === true ? ['store'] : []), ...(truncation === 'auto' ? ['truncation'] : [])];
+function vainIn({ store, truncation, include }: Json): string[] {
+  const isUnknown = itemsOf(include).some((each) => each !== proofsOf && each !== logprobsOf);
+  const vain = { store: store === true, truncation: truncation === 'auto', include: isUnknown };
+  return Object.entries(vain).flatMap(([name, isVain]) => (isVain ? [name] : []));
 }
+
+/** The words that `include` may have. */
+const proofsOf = 'reasoning.encrypted_content';
+const logprobsOf = 'message.output_text.logprobs';
 
 function readSettings(call: Json): Conversation['settings'] {
   const { temperature, top_p, top_logprobs, user, include } = call;
@@ -114,7 +121,7 @@ function readSettings(call: Json): Conversation['settings'] {
     top_p,
     effort,
     summary,
-    proofs: itemsOf(include).includes('reasoning.encrypted_content'),
+    proofs: itemsOf(include).includes(proofsOf),
     verbosity: objectOf(call.text).verbosity,
     logprobs: wantsLogprobs(include, top_logprobs),
     top_logprobs,
@@ -146,6 +153,6 @@ function formatOf({ type, name, description, schema, strict }: Json): ReplyForma
 
 /** Chat completions give log probabilities only if they are switched on. */
 function wantsLogprobs(include: unknown, top: unknown): true | null {
-  const isNamed = itemsOf(include).includes('message.output_text.logprobs');
+  const isNamed = itemsOf(include).includes(logprobsOf);
   return isNamed || (isCount(top) && top > 0) ? true : null;
 }

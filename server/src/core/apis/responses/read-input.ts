@@ -45,6 +45,8 @@ const kinds: Readonly<Record<string, ItemKind>> = {
   custom_tool_call: kindOf(addCallOf('input'), 'input', ...ofCalls),
   function_call_output: output,
   custom_tool_call_output: output,
+  // Read with the call's other tools.
+  additional_tools: kindOf(() => {}, 'role', 'tools'),
 };
 
 /** Codex tells of a new goal or of a message of another task by an output that has no call. */

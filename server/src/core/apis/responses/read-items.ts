@@ -75,17 +75,11 @@ export function replyItems(readers: Readers) {
       const place = placeOf(own, at);
       if (place === null) return;
       const known = find(place);
-      const isSame = known && (place.type !== 'call' || isSameId(known, place));
-      (isSame ? known : open(place))?.begin(own);
+      const isKnown = known && (place.type !== 'call' || isSameId(known, place));
+      (isKnown ? known : open(place))?.begin(own);
     },
     addText(place: ItemFacts, kind: string, index: number | null, sent: SentText): void {
-      const { type, at, id, call_id } = place;
-      if (
-        recent?.type !== type ||
-        recent.at !== at ||
-        recent.id !== id ||
-        recent.call_id !== call_id
-      )
+      if (recent === null || !isSamePlace(recent, place))
         recent = { ...place, item: find(place) ?? open(place) };
       recent.item?.addText(kind, index, sent);
     },
@@ -135,6 +129,11 @@ const itemTypes: Readonly<Record<string, ItemType>> = {
 
 function hasOtherCall({ place }: OpenItem, { call_id }: ItemFacts): boolean {
   return place.call_id !== '' && call_id !== '' && place.call_id !== call_id;
+}
+
+function isSamePlace(one: ItemFacts, other: ItemFacts): boolean {
+  const { type, at, id, call_id } = other;
+  return one.type === type && one.at === at && one.id === id && one.call_id === call_id;
 }
 
 function isSameId({ place }: OpenItem, { type, id, call_id }: ItemFacts): boolean {

@@ -1,4 +1,4 @@
-import { isObject, itemsOf, objectOf } from '../../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { boolean, isFilled, isGiven, object, oneOf, text, type KnownFields } from '../../check.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import { anything, each, flatName, knownFields, toolOf, type LeftOut } from '../read-call.ts';
@@ -24,10 +24,20 @@ const customShape: KnownFields = {
 
 const namespaceShape: KnownFields = { fields: each(anything, 'type', 'name', 'tools') };
 
+/** The tools of a call, with their paths. Codex offers some of them in items of the input. */
+export function offeredIn({ tools, input }: Json): [tool: unknown, at: string][] {
+  const lists: [unknown, string][] = [[tools, 'tools']];
+  for (const [i, item] of itemsOf(input).entries())
+    if (isObject(item) && item.type === 'additional_tools')
+      lists.push([item.tools, `input[${i}].tools`]);
+  return lists.flatMap(([list, at]) =>
+    inList(list, at).map((tool, i): [unknown, string] => [tool, `${at}[${i}]`]),
+  );
+}
+
 /** `left` gets the names of fields that are not read. Throws `bad_request`. */
-export function readTools(tools: unknown, left: LeftOut): Tool[] {
-  const read = inList(tools, 'tools').flatMap((tool, i): ReadTool[] => {
-    const at = `tools[${i}]`;
+export function readTools(body: Json, left: LeftOut): Tool[] {
+  const read = offeredIn(body).flatMap(([tool, at]): ReadTool[] => {
     const { type, name, tools: inner } = objectOf(tool);
     if (type !== 'namespace') return [readTool(tool, at, null, left)];
     if (!isFilled(name)) throw badField(`${at}.name`, 'the name of the namespace');
@@ -82,9 +92,10 @@ interface NamedTool {
 }
 
 /** The name and the namespace of each tool in a namespace, by its name in the conversation. */
-export function ownNames(tools: unknown): Map<string, NamedTool> {
+export function ownNames(body: Json): Map<string, NamedTool> {
   const names = new Map<string, NamedTool>();
-  for (const { type, name: namespace, tools: inner } of itemsOf(tools).map(objectOf)) {
+  for (const [tool] of offeredIn(body)) {
+    const { type, name: namespace, tools: inner } = objectOf(tool);
     if (type !== 'namespace' || !isFilled(namespace)) continue;
     for (const { name } of itemsOf(inner).map(objectOf))
       if (isFilled(name)) names.set(flatName(namespace, name), { name, namespace });

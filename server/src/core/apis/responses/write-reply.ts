@@ -62,7 +62,7 @@ function errorEvent({ code, message, param, type }: ShownError): ItemEvent {
 
 /** The output, item after item. */
 function openOutput({ request_id, body }: AnswerContext) {
-  const names = ownNames(body.tools);
+  const names = ownNames(body);
   const nameOf = (name: string) => ({ ...(names.get(name) ?? { name }) });
   const ended: Json[] = [];
   const order = inOrder<ItemEvent>((piece, output_index) => {

@@ -10,6 +10,7 @@ const itemTypes = [
   'function_call_output',
   'custom_tool_call',
   'custom_tool_call_output',
+  'additional_tools',
 ];
 const items =
   'A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, ' +
