@@ -71,7 +71,7 @@ function ofServer(health: ServerHealth, unsafe: string[], isAllowed: boolean): D
   const todo = 'See docs/operating.md#postgresql.';
   if (faults.length > 0)
     return faults.map((says) => (isAllowed ? make.note : make.wrong)(says, todo));
-  const is = `PostgreSQL ${health.version} answers, at migration ${schemaNumber}.`;
+  const is = `PostgreSQL ${health.version} answers; this version knows migration ${schemaNumber}.`;
   if (health.untuned.length === 0) return [make.fine(is)];
   return [make.note(`${is} ${health.untuned.join(', ')} have their defaults.`, todo)];
 }
