@@ -60,6 +60,16 @@ export class LeftOut {
   }
 }
 
+/** Options of a stream, which the writer of the reply follows. No reply is padded with noise. */
+export const streamOptions = {
+  fields: each(anything, 'include_usage', 'include_obfuscation'),
+};
+
+export function notePadding({ stream_options }: Json, left: LeftOut): void {
+  const { include_obfuscation: isWanted } = objectOf(stream_options);
+  if (isWanted === true) left.add('stream_options', 'include_obfuscation');
+}
+
 /** The names are listed in a header of the reply. */
 const namesMax = 20;
 const nameForm = /^[\w-]{1,64}$/;

@@ -82,7 +82,7 @@ const shape: checks.KnownFields = {
     ...passingFields,
     ...optionalFields,
     ...common.each(common.anything, 'model', 'messages', 'n', 'stream', 'metadata'),
-    stream_options: { fields: { include_usage: common.anything } },
+    stream_options: common.streamOptions,
     ...common.each(common.anything, 'max_tokens', 'max_completion_tokens'),
   },
 };
@@ -124,7 +124,7 @@ export function readCompletionsCall(body: unknown): ReadCall {
     settings: readSettings(call),
     extras: extrasOf(call),
   };
-  // The writer of the reply does what the options ask for.
+  common.notePadding(call, left);
   common.readFlag(objectOf(call.stream_options).include_usage, 'stream_options.include_usage');
   return {
     model,

@@ -222,19 +222,25 @@ function blocksOf({ by, blocks, name, audio_id }: chat.Turn, writing: MessagesCo
 
 type CallIds = ReturnType<typeof callIds>;
 
-/** Anthropic wants unique ids. Other services use them again in later turns. */
+/** Anthropic wants unique ids. Other services use them again, even in one turn. */
 function callIds() {
-  const sent = new Map<string, string>();
+  /** Ids of calls without a result, by the id that the caller gave. */
+  const open = new Map<string, string[]>();
+  const answered = new Map<string, string>();
   const taken = new Set<string>();
   return {
     ofCall(own: string): string {
       let id = common.shortName(own, 64);
       if (taken.has(id)) id = common.shortName(`${own}_${taken.size}`, 64);
       taken.add(id);
-      sent.set(own, id);
+      open.set(own, [...(open.get(own) ?? []), id]);
       return id;
     },
-    ofResult: (own: string): string => sent.get(own) ?? common.shortName(own, 64),
+    ofResult(own: string): string {
+      const id = open.get(own)?.shift() ?? answered.get(own) ?? common.shortName(own, 64);
+      answered.set(own, id);
+      return id;
+    },
   };
 }
 

@@ -40,7 +40,7 @@ const shape: checks.KnownFields = {
       'max_output_tokens',
     ),
     ...common.each(common.anything, 'background', 'store', 'stream'),
-    stream_options: { fields: {} },
+    stream_options: common.streamOptions,
     temperature: number,
     top_p: number,
     top_logprobs: integer,
@@ -80,6 +80,7 @@ export function readResponsesCall(body: Json): ReadCall {
   const left = new common.LeftOut();
   const call = common.knownFields(body, shape, '', badField, left);
   const { prompt_cache_key, safety_identifier } = call;
+  common.notePadding(call, left);
   const tools = readTools(body, left);
   const conversation: Conversation = {
     api: 'responses',

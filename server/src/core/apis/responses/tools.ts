@@ -24,19 +24,25 @@ const customShape: KnownFields = {
 
 const namespaceShape: KnownFields = { fields: each(anything, 'type', 'name', 'tools') };
 
-/** The tools of a call, with their paths. Codex offers some of them in items of the input. */
-export function offeredIn({ tools, input }: Json): [tool: unknown, at: string][] {
+/** The lists of tools, with their paths. Codex offers some of them in items of the input. */
+function listsIn({ tools, input }: Json): [list: unknown, at: string][] {
   const lists: [unknown, string][] = [[tools, 'tools']];
   for (const [i, item] of itemsOf(input).entries())
     if (isObject(item) && item.type === 'additional_tools')
       lists.push([item.tools, `input[${i}].tools`]);
-  return lists.flatMap(([list, at]) =>
-    inList(list, at).map((tool, i): [unknown, string] => [tool, `${at}[${i}]`]),
+  return lists;
+}
+
+/** The tools of a call, with their paths. */
+export function offeredIn(body: Json): [tool: unknown, at: string][] {
+  return listsIn(body).flatMap(([list, at]) =>
+    itemsOf(list).map((tool, i): [unknown, string] => [tool, `${at}[${i}]`]),
   );
 }
 
 /** `left` gets the names of fields that are not read. Throws `bad_request`. */
 export function readTools(body: Json, left: LeftOut): Tool[] {
+  for (const [list, at] of listsIn(body)) inList(list, at);
   const read = offeredIn(body).flatMap(([tool, at]): ReadTool[] => {
     const { type, name, tools: inner } = objectOf(tool);
     if (type !== 'namespace') return [readTool(tool, at, null, left)];
