@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { settingNames } from '../../server/src/core/account/key-settings.ts';
-import { taskWords } from '../../server/src/core/task-words.ts';
+import * as shared from '../../server/src/core/task-words.ts';
 import { operatorActions } from '../../server/src/operations/operator-action.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -55,7 +55,8 @@ test('each action of the operator’s log has its words in operator/log-texts.ts
 
 /** The texts that a file of the pages lists; the service has some of them, too. */
 function objectOf(texts: string): object {
-  return new Function('taskWords', `return ${texts}`)(taskWords) as object;
+  const names = Object.keys(shared);
+  return new Function(...names, `return ${texts}`)(...Object.values(shared)) as object;
 }
 
 function namesIn(texts: object): string[] {
