@@ -1,6 +1,13 @@
 import { formatUsd } from '../core/price/money.ts';
 import * as accounts from '../db/accounts/accounts.ts';
-import { amount, choice, optional, text } from '../http/schemas/schema.ts';
+import {
+  amount,
+  choice,
+  optional,
+  text,
+  type Static,
+  type TObject,
+} from '../http/schemas/schema.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import {
@@ -8,6 +15,7 @@ import {
   changePrice,
   changeStatus,
   createAccount,
+  emailOf,
   requireAccount,
   ppmOf,
   retireWebhookSecret,
@@ -15,36 +23,37 @@ import {
 } from '../operations/accounts/account.ts';
 import {
   commandLine,
+  runAction,
   type ActionResult,
   type OperatorAction,
 } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
+import { allOrNone, type Line } from './bulk.ts';
 import { flag, limitOf, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
-import { table, type TableColumns, type Context, type CommandOutput } from './output.ts';
+import { counted, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
 const email = operand(text());
+
+const newAccount = {
+  email,
+  credit_usd: optional(amount('book a first deposit')),
+  operator: flag('may use the operator pages'),
+};
+type NewAccount = Static<TObject<typeof newAccount>>;
 
 export const verbs = {
   create: row(
     'create an account',
-    {
-      email,
-      credit_usd: optional(amount('book a first deposit')),
-      operator: flag('may use the operator pages'),
-    },
-    async ({ email, credit_usd = '0', operator: is_operator = false }, context) => {
-      const first_deposit = BigInt(credit_usd);
-      const json = await act(context, 'account.create', async (db) => {
-        const made = await createAccount(db, { email, is_operator, first_deposit });
-        const { id: account_id, email: target } = made;
-        const details = is_operator && { details: { is_operator } };
-        return { answer: view(made), account_id, target, ...details };
-      });
+    newAccount,
+    async (given, context) => {
+      const json = await withDatabase(context, (db) => create(db, given));
       const kind = json.operator ? 'Operator account' : 'Account';
       const available = formatUsd(BigInt(json.available_usd_micro));
       return { json, text: `${kind} ${json.email} made. Available: ${available} USD.` };
     },
+    null,
+    createMany,
   ),
   list: row('list accounts, newest first', { limit: limitOf(100) }, async (given, context) => {
     const [rows, total] = await withDatabase(context, (db) =>
@@ -106,6 +115,31 @@ export const verbs = {
     webhookSecret,
   ),
 };
+
+function create(
+  db: Database,
+  { email, credit_usd = '0', operator: is_operator = false }: NewAccount,
+): Promise<ReturnType<typeof view>> {
+  const first_deposit = BigInt(credit_usd);
+  return runAction(db, commandLine, 'account.create', async (inner) => {
+    const made = await createAccount(inner, { email, is_operator, first_deposit });
+    const { id: account_id, email: target } = made;
+    const details = is_operator && { details: { is_operator } };
+    return { answer: view(made), account_id, target, ...details };
+  });
+}
+
+async function createMany(rows: Line<NewAccount>[], context: Context): Promise<CommandOutput> {
+  const ofEmail = async (_db: Database, { email }: NewAccount) => ({ id: emailOf(email) });
+  const data = await allOrNone(context, rows, ofEmail, create);
+  const text = table(data, {
+    LINE: 'line',
+    EMAIL: 'email',
+    'AVAILABLE USD': ({ available_usd_micro }) => BigInt(available_usd_micro),
+    'ACCOUNT ID': 'account_id',
+  });
+  return { json: { data }, text: `${text}\n${counted(data.length, 'account')} made.` };
+}
 
 const columns: TableColumns<accounts.AccountRow> = {
   EMAIL: 'email',

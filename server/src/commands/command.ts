@@ -15,6 +15,7 @@ import {
   type TSchema,
 } from '../http/schemas/schema.ts';
 import { CommandFailed } from '../operations/refused.ts';
+import type { Column, Line } from './bulk.ts';
 import { readTime } from './moment.ts';
 import type { Context, CommandOutput } from './output.ts';
 
@@ -26,6 +27,9 @@ import type { Context, CommandOutput } from './output.ts';
 /** Returns what is printed, or prints it itself and returns the exit code if it is not 0. */
 type Work<Given> = (given: Given, context: Context) => Promise<CommandOutput | number | void>;
 
+/** The same work for all rows of a file. */
+type Many<Given> = (rows: Line<Given>[], context: Context) => Promise<CommandOutput>;
+
 /** Gives a command's work its context and prints the result. */
 export type Run = (work: (context: Context) => ReturnType<Work<never>>) => Promise<void>;
 
@@ -35,13 +39,15 @@ export type CommandRow = (command: Command, run: Run) => void;
 /**
  * A command's row. Its input is an object of operands in their order, and of options by name:
  * `limit_usd` is `--limit-usd`, and a flag that is true by default is `--no-NAME`. The work may be
- * loaded when it runs. The help shows the example with its note.
+ * loaded when it runs. The help shows the example with its note. With `many`, `--from FILE` gives
+ * rows of the same input.
  */
 export function row<const Input extends TProperties>(
   about: string,
   input: Input,
   work: Work<Static<TObject<Input>>>,
-  example?: readonly [call: string, note: string],
+  example?: readonly [call: string, note: string] | null,
+  many?: Many<Static<TObject<Input>>>,
 ): CommandRow {
   return (command, run) => {
     command.description(about);
@@ -51,12 +57,21 @@ export function row<const Input extends TProperties>(
       if (schema.operand) command.addArgument(argumentOf(field));
       const option = schema.operand ? null : optionOf(field);
       if (option) command.addOption(option);
-      return { name, option };
+      return { ...field, option };
     });
+    if (many) addFrom(command);
     if (example)
       command.addHelpText('after', `\nExample (${example[1]}):\n  npx farebox ${example[0]}`);
     command.action(() => {
       const [values, operands] = [command.opts(), [...command.processedArgs]];
+      if (many && typeof values.from === 'string') {
+        demandAlone(command);
+        const file = values.from;
+        return run(async (context) => {
+          const { readRows } = await import('./bulk.ts');
+          return many(await readRows(file, fields.map(columnOf)), context);
+        });
+      }
       const given = fields.map(({ name, option }) => {
         const value = option ? values[option.attributeName()] : operands.shift();
         return [name, value === none ? null : value];
@@ -65,6 +80,24 @@ export function row<const Input extends TProperties>(
       return run((context) => work(typed, context));
     });
   };
+}
+
+/** Adds `--from FILE`, in place of everything else that the command takes. */
+function addFrom(command: Command): void {
+  const about = 'a CSV or NDJSON file with a row for each, all or none; - is stdin';
+  command.option('--from <file>', about);
+  command.on('option:from', () => {
+    for (const option of command.options) option.makeOptionMandatory(false);
+    for (const argument of command.registeredArguments) argument.argOptional();
+  });
+}
+
+function demandAlone(command: Command): void {
+  const typed = command.options.filter(
+    (option) => command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (command.args.length > 0 || typed.length > 1)
+    throw new CommandFailed('--from takes everything from the file. Leave out the rest.');
 }
 
 /** A schema with keywords of the command line. */
@@ -152,6 +185,24 @@ function wordOf(name: string, schema: Schema): string {
 function readerOf(schema: Field): (text: string) => unknown {
   const read = plainReaderOf(schema);
   return schema.or_none ? (text) => (text === 'none' ? none : read(text)) : read;
+}
+
+/** The field as a column of a file. A list is an array, or texts between blanks. */
+function columnOf({ name, schema, required }: NamedField): Column {
+  const one: Field = schema.items ?? schema;
+  const flags = one.type === 'boolean' ? [true, false] : one.enum;
+  const choices = flags?.filter((each) => each !== null).map(String);
+  const read = (cell: unknown) => {
+    const text = typeof cell === 'object' ? JSON.stringify(cell) : String(cell);
+    if (choices && !choices.includes(text))
+      throw new InvalidArgumentError(`must be one of: ${choices.join(', ')}.`);
+    return one.type === 'boolean' ? text === 'true' : readerOf(one)(text);
+  };
+  const readAll = (cell: unknown) =>
+    (Array.isArray(cell) ? cell : String(cell).split(/\s+/)).map(read);
+  const usual = schema.default;
+  const demanded = required && usual === undefined;
+  return { name, required: demanded, usual, read: schema.items ? readAll : read };
 }
 
 /** Commander takes null for a missing value. */

@@ -5,8 +5,10 @@ import { requireAccount } from '../operations/accounts/account.ts';
 import type { BookingResult } from '../operations/accounts/booking.ts';
 import * as bookings from '../operations/accounts/deposit.ts';
 import { commandLine } from '../operations/operator-action.ts';
+import { CommandFailed } from '../operations/refused.ts';
+import { allOrNone, type Line } from './bulk.ts';
 import { withDatabase } from './database.ts';
-import type { Context, CommandOutput } from './output.ts';
+import { counted, table, type Context, type CommandOutput } from './output.ts';
 
 interface Booking {
   email: string;
@@ -14,16 +16,60 @@ interface Booking {
   reference: string;
 }
 
-export function credit(
-  given: Booking & { source: BookedSource; expires?: string | null; note?: string },
-  context: Context,
-): Promise<CommandOutput> {
-  const { email, usd, expires, ...about } = given;
-  const amount = BigInt(usd);
-  const wanted = { ...about, amount, expires_at: expires ? new Date(expires) : null };
-  return book(context, email, `${formatUsd(amount)} USD`, (db, account_id) =>
-    bookings.deposit(db, commandLine, { ...wanted, account_id }),
+interface Credit extends Booking {
+  source: BookedSource;
+  expires?: string | null;
+  note?: string;
+}
+
+export function credit(given: Credit, context: Context): Promise<CommandOutput> {
+  return book(context, given.email, `${formatUsd(BigInt(given.usd))} USD`, (db, account_id) =>
+    deposit(db, given, account_id),
   );
+}
+
+function deposit(
+  db: Database,
+  { email: _email, usd, expires, ...about }: Credit,
+  account_id: string,
+): Promise<BookingResult> {
+  const wanted = { ...about, amount: BigInt(usd), expires_at: expires ? new Date(expires) : null };
+  return bookings.deposit(db, commandLine, { ...wanted, account_id });
+}
+
+/** The deposits of a file. One that was booked before is not booked again. */
+export async function creditMany(rows: Line<Credit>[], context: Context): Promise<CommandOutput> {
+  const lines = new Map<string, number>();
+  for (const { line, row } of rows.toReversed()) lines.set(row.reference, line);
+  const find = (db: Database, { email, reference }: Credit, line: number) => {
+    const earlier = lines.get(reference);
+    if (earlier === line) return requireAccount(db, email);
+    throw new CommandFailed(`The reference "${reference}" is that of line ${earlier}, too.`);
+  };
+  const data = await allOrNone(
+    context,
+    rows,
+    find,
+    async (db, given, { id: account_id, email }) => {
+      const { transfer_id, replayed } = await deposit(db, given, account_id);
+      const { usd: amount_usd_micro, reference } = given;
+      return { account_id, email, amount_usd_micro, reference, transfer_id, replayed };
+    },
+  );
+  const text = table(data, {
+    LINE: 'line',
+    EMAIL: 'email',
+    'AMOUNT USD': ({ amount_usd_micro }) => BigInt(amount_usd_micro),
+    REFERENCE: 'reference',
+    RESULT: ({ replayed }) => (replayed ? 'was already booked' : 'booked'),
+  });
+  const booked = data.filter(({ replayed }) => !replayed);
+  const sum = booked.reduce((all, row) => all + BigInt(row.amount_usd_micro), 0n);
+  const before = data.length - booked.length;
+  const done = `${counted(booked.length, 'deposit')} booked, ${formatUsd(sum)} USD in all.`;
+  const again =
+    before === 0 ? '' : ` ${before} already booked before; nothing was changed for them.`;
+  return { json: { data }, text: `${text}\n${done}${again}` };
 }
 
 export function adjust(

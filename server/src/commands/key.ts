@@ -8,16 +8,32 @@ import {
 import { nameMax } from '../core/account/name.ts';
 import { formatUsd } from '../core/price/money.ts';
 import * as keys from '../db/accounts/keys.ts';
-import { integer, line, optional, text } from '../http/schemas/schema.ts';
+import {
+  integer,
+  line,
+  optional,
+  text,
+  type Static,
+  type TObject,
+} from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
-import type { Connection } from '../lib/sql/sql.ts';
+import type { Connection, Database } from '../lib/sql/sql.ts';
 import { requireAccount } from '../operations/accounts/account.ts';
 import { overlapMaxHours, rotateKey } from '../operations/accounts/key-rotation.ts';
 import { changeKey, createKey, revokeKey } from '../operations/accounts/key.ts';
+import { commandLine, runAction } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
+import { allOrNone, type Line } from './bulk.ts';
 import { limitOf, may, ofAccount, operand, orNone, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
-import { listOf, type TableColumns, type Context } from './output.ts';
+import {
+  counted,
+  listOf,
+  table,
+  type TableColumns,
+  type Context,
+  type CommandOutput,
+} from './output.ts';
 
 const by = { who: 'operator' } as const;
 
@@ -32,33 +48,32 @@ const expires = says(
 );
 const model = says(keySettings.models.schema, 'the only models it may use', 'id');
 
+const newKey = {
+  account: text('the account of the key', { word: 'email' }),
+  name: { ...says(line(nameMax), 'a label', 'name'), default: 'default' },
+  limit_usd: optional(limit_usd),
+  rpm: optional(rpm),
+  open_jobs: optional(open_jobs),
+  expires: optional(expires),
+  model: optional(model),
+};
+type NewKey = Static<TObject<typeof newKey>>;
+
 export const verbs = {
   create: row(
     'make a key and print it, once',
-    {
-      account: text('the account of the key', { word: 'email' }),
-      name: { ...says(line(nameMax), 'a label', 'name'), default: 'default' },
-      limit_usd: optional(limit_usd),
-      rpm: optional(rpm),
-      open_jobs: optional(open_jobs),
-      expires: optional(expires),
-      model: optional(model),
-    },
-    async ({ account, name, limit_usd, expires, model, ...counts }, context) => {
-      if (expires !== undefined) demandFuture(expires);
-      if (model !== undefined) await demandKnown(model, context);
-      const written = { monthly_limit_usd_micro: limit_usd, expires_at: expires, models: model };
-      const settings = { ...noSettings, ...storedSettings({ ...counts, ...written }) };
-      const { expires_at, models, ...limits } = settings;
-      const set = { ...limits, expires_at, models };
-      const json = await act(context, 'key.create', async (db) => {
-        const { id: account_id, email } = await requireAccount(db, account);
-        const made = await createKey(db, by, { account_id, name, ...set });
-        return { ...made, answer: { ...made.answer, account_id, email, name, ...set } };
-      });
+    newKey,
+    async (given, context) => {
+      if (given.expires !== undefined) demandFuture(given.expires);
+      if (given.model !== undefined) await demandKnown(given.model, context);
+      const json = await withDatabase(context, async (db) =>
+        create(db, given, await requireAccount(db, given.account)),
+      );
       const shown = `This is the key of ${json.email}, shown once. Its id is ${json.key_id}.`;
       return { json, text: `${json.key}\n\n${shown}` };
     },
+    null,
+    createMany,
   ),
   list: row(
     'list keys, newest first',
@@ -143,6 +158,41 @@ export const verbs = {
   }),
 };
 
+function create(
+  db: Database,
+  { name, limit_usd, expires, model, account: _account, ...counts }: NewKey,
+  { id: account_id, email }: { id: string; email: string },
+) {
+  const written = { monthly_limit_usd_micro: limit_usd, expires_at: expires, models: model };
+  const settings = { ...noSettings, ...storedSettings({ ...counts, ...written }) };
+  const { expires_at, models, ...limits } = settings;
+  const set = { ...limits, expires_at, models };
+  return runAction(db, commandLine, 'key.create', async (inner) => {
+    const made = await createKey(inner, by, { account_id, name, ...set });
+    return { ...made, answer: { ...made.answer, account_id, email, name, ...set } };
+  });
+}
+
+async function createMany(rows: Line<NewKey>[], context: Context): Promise<CommandOutput> {
+  const hasModels = rows.some(({ row }) => row.model !== undefined);
+  const known = hasModels ? await knownModels(context) : new Set<string>();
+  const find = (db: Database, { account, expires, model = [] }: NewKey) => {
+    if (expires !== undefined) demandFuture(expires);
+    demandAmong(known, model);
+    return requireAccount(db, account);
+  };
+  const data = await allOrNone(context, rows, find, create);
+  const text = table(data, {
+    LINE: 'line',
+    EMAIL: 'email',
+    NAME: 'name',
+    'KEY ID': 'key_id',
+    KEY: 'key',
+  });
+  const note = `${counted(data.length, 'key')} made, shown once.`;
+  return { json: { data }, text, note };
+}
+
 const columns: TableColumns<keys.KeyRow> = {
   'KEY ID': 'id',
   NAME: 'name',
@@ -185,12 +235,19 @@ function demandFuture(time: string): void {
 }
 
 /** Checks the ids, because a key for a mistyped id could not do anything. */
-async function demandKnown(ids: string[], { config }: Context): Promise<void> {
+async function demandKnown(ids: string[], context: Context): Promise<void> {
+  demandAmong(await knownModels(context), ids);
+}
+
+function demandAmong(known: ReadonlySet<string>, ids: string[]): void {
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw new CommandFailed(`The catalog has no model "${unknown}".`);
+}
+
+async function knownModels({ config }: Context): Promise<Set<string>> {
   // Loaded only if models are given, because it is five times as much code as the rest of this
   // command.
   const { readFolder, withUpstreams } = await import('./offline-check.ts');
   const { rows } = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
-  const known = new Set(rows.map(({ id }) => id));
-  const unknown = ids.find((id) => !known.has(id));
-  if (unknown !== undefined) throw new CommandFailed(`The catalog has no model "${unknown}".`);
+  return new Set(rows.map(({ id }) => id));
 }

@@ -58,6 +58,8 @@ export const programs = {
       note: may(NewCredit.note, "for the operator's log"),
     },
     async (given, context) => (await import('./credit.ts')).credit(given, context),
+    null,
+    async (rows, context) => (await import('./credit.ts')).creditMany(rows, context),
   ),
   adjust: row(
     'correct a balance; a negative amount lowers it, a repeated reference is booked only once',

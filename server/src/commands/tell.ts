@@ -20,16 +20,18 @@ const hints: Partial<Record<Reason, string>> = {
  */
 export function tell(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommanderError) return tellUsage(error, terminal, json);
-  const expected = [Refusal, ApiError, CommandFailed, ConfigError].some(
-    (each) => error instanceof each,
-  );
   const { message: said, stack } = error instanceof Error ? error : new Error(String(error));
   const hint = error instanceof Refusal && hints[error.why.reason];
   const message = hint ? `${said} ${hint}` : said;
   if (json) tellJson(message, terminal);
-  terminal.err(expected ? message : (stack ?? message));
+  terminal.err(isExpected(error) ? message : (stack ?? message));
   // guard: refusal-exits-2
-  return expected ? 2 : 1;
+  return isExpected(error) ? 2 : 1;
+}
+
+/** Whether the error is a sentence for the operator, and not a bug. */
+export function isExpected(error: unknown): error is Error {
+  return [Refusal, ApiError, CommandFailed, ConfigError].some((each) => error instanceof each);
 }
 
 /** Commander has already printed the error on stderr, or the requested help. */

@@ -11,7 +11,7 @@ export const budgets: Record<string, number> = {
   'server/src': 2_230,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
-  'server/src/commands': 5_800,
+  'server/src/commands': 6_170,
   'server/src/core': 16_600,
   'server/src/db': 11_300,
   'server/src/http': 21_850,
@@ -21,7 +21,7 @@ export const budgets: Record<string, number> = {
   'server/src/storage': 2_260,
   'server/src/upstreams': 11_130,
   'server/src/worker': 4_000,
-  tests: 143_000,
+  tests: 143_250,
   tools: 1_250,
   'web/src': 34_100,
 };
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 94_800 };
+export const ceilings: Record<string, number> = { 'server/src': 95_240 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;
