@@ -45,6 +45,8 @@ export interface WalkSetup {
   browser: Browser;
   world: World;
   looks: Look[];
+  /** True: each page is looked at in one language, by turns, and only loaded in the other one. */
+  byTurns?: boolean;
   /** The windows in which each page is looked at; the first one is that in which it loads. */
   windows?: readonly Width[];
 }
@@ -72,7 +74,7 @@ async function walkIn(language: Language, who: Visitor, walked: WalkSetup) {
   await page.addInitScript(watchShift);
   const replies = collectReplies(page);
   await come(page, walked.world, who);
-  for (const look of walked.looks) {
+  for (const [n, look] of walked.looks.entries()) {
     if (look.who !== who || (look.only ?? language) !== language) continue;
     const say = (what: string) => found.push(`${look.name} ${language}: ${what}`);
     faults.length = 0;
@@ -83,7 +85,9 @@ async function walkIn(language: Language, who: Visitor, walked: WalkSetup) {
       const { by, moved } = await page.evaluate<{ by: number; moved: string[] }>('shift');
       if (by > shiftMax) say(`moved by ${by.toFixed(3)}: ${moved.join(', ')}`);
       await look.first?.(page);
-      await lookAt(page, `${look.name}-${language}`, windows, say);
+      await page.evaluate(inPage);
+      const isTurn = look.only !== undefined || languages[n % languages.length] === language;
+      if (isTurn || !walked.byTurns) await lookAt(page, `${look.name}-${language}`, windows, say);
       words.set(look.name, await page.evaluate<string[]>('seen.words()'));
     } catch (error) {
       say(String(error));
@@ -120,7 +124,6 @@ async function lookAt(
   windows: readonly Width[],
   say: (what: string) => void,
 ) {
-  await page.evaluate(inPage);
   for (const [n, window] of windows.entries()) {
     await page.setViewportSize(size(window));
     await page.evaluate(drawn);
@@ -173,7 +176,7 @@ export function* untranslated(said: string[], english: Set<string>, replies: Set
   const isOwn = (word: string) => !sameInBoth.test(word) && !data.includes(word);
   for (const text of said) {
     const isName = /^[a-z_]+(\.(?!json$|txt$)[a-z_]+)+$/.test(text) && !data.includes(text);
-    const words = text.match(/(?<![\w@/.])[A-Za-z][a-z]{2,}(?![\w@/]|\.\w)/g) ?? [];
+    const words = text.match(/(?<![\w@/.])[A-Za-z][a-z]{2,}(?![\w@/]|\.\w|:\/\/)/g) ?? [];
     const isSame = english.has(text) && !/[а-я]/i.test(text) && words.some(isOwn);
     if (isName || isSame) yield `not translated: ${text}`;
     if (/\{\{\w+/.test(text) && !data.includes(text)) yield `not filled in: ${text}`;

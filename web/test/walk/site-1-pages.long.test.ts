@@ -1,4 +1,4 @@
 /** Pages that need no account, in each window, scheme and language. */
 import { walkArea } from './walk-area.ts';
 
-walkArea('site');
+walkArea('site', 1);

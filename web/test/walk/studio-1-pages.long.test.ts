@@ -1,0 +1,4 @@
+/** Pages of the studio, in each window, scheme and language (part 1). */
+import { walkArea } from './walk-area.ts';
+
+walkArea('studio', 1);
