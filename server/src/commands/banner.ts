@@ -34,5 +34,5 @@ export const verbs = {
 
 function inWords(banner: banners.Banner | null): CommandOutput {
   const lines = [banner?.en && `en: ${banner.en}`, banner?.ru && `ru: ${banner.ru}`];
-  return { json: { banner }, text: lines.filter(Boolean).join('\n') || 'There is no banner.' };
+  return { json: { banner }, text: lines.filter(Boolean).join('\n') || 'No banner is set.' };
 }

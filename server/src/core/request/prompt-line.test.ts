@@ -22,7 +22,7 @@ describe('the line of an input', () => {
     ['has them for a blank prompt', { prompt: ' \n', seed: 7 }, 'seed: 7'],
     ['leaves out data', { mask: 'data:image/png;base64,AAAA' }, ''],
     ['is empty for an input that says nothing', { images: [1], options: {} }, ''],
-    ['is not led astray by a prompt that is no text', { prompt: ['a'], seed: 1 }, 'seed: 1'],
+    ['has the other values for a prompt of another type', { prompt: ['a'], seed: 1 }, 'seed: 1'],
   ];
   for (const [what, input, line] of lines) test(what, () => assert.equal(promptLine(input), line));
 
