@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { doors } from '../apis/doors.ts';
 
-/** Replies of real services, as data: each JSON file below `cases/` has a list of cases. */
+/** Replies of real services, as data: each JSON file in a folder of `cases/` has a list of cases. */
 
 export type Json = Record<string, any>;
 export type DoorName = keyof typeof doors;
@@ -62,12 +62,12 @@ export interface Case {
   charge?: number;
 }
 
-const folder = join(import.meta.dirname, 'cases');
+const root = join(import.meta.dirname, 'cases');
 
-export function readCases(): Case[] {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return files
-    .filter((file) => file.endsWith('.json'))
-    .toSorted()
-    .flatMap((file): Case[] => JSON.parse(readFileSync(join(folder, file), 'utf8')));
+export const folders = readdirSync(root);
+
+export function readCases(folder: string): Case[] {
+  return readdirSync(join(root, folder)).flatMap((file): Case[] =>
+    JSON.parse(readFileSync(join(root, folder, file), 'utf8')),
+  );
 }

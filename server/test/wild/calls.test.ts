@@ -1,0 +1,3 @@
+import { playCases } from './play-cases.ts';
+
+playCases(['calls']);
