@@ -37,8 +37,8 @@ const finalStatus = /\bset\s+(?:[^;]*\s)?status\s*=\s*'(COMPLETED|FAILED|CANCELL
  * money nor a final status.
  */
 export function checkTransactions(project: Project): string[] {
-  return sources(project, /^server\/src\/(db|ledger|upstreams|storage|catalog|chains)\//)
-    .filter(({ path }) => !isTest(path))
+  return sources(project, /^server\/src\/(db|ledger|upstreams|storage|catalog|chains|http)\//)
+    .filter(({ path }) => !isTest(path) && path !== 'server/src/http/database-share.ts')
     .flatMap((source) => {
       const begins = [...source.code.matchAll(/\.tx\s*[(<]/g)];
       const isDb = source.path.startsWith('server/src/db/');

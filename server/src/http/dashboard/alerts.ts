@@ -1,8 +1,8 @@
 import { usualLowBalance } from '../../core/account/alert.ts';
-import * as causes from '../../db/accounts/alert-causes.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
 import * as people from '../../db/accounts/people.ts';
 import { urlLengthMax } from '../../lib/outbound/address.ts';
+import { setAlerts } from '../../operations/accounts/alerts.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
@@ -63,24 +63,16 @@ export const write = visitEndpoint(
     reply: AlertSettings,
   },
   async ({ req, body }, deps) => {
-    const { low_balance_usd_micro: threshold = null, emails } = body;
+    const { low_balance_usd_micro: threshold = null, ...rest } = body;
     const webhook_url = body.webhook_url || null;
     if (webhook_url !== null) await judgeWebhook(webhook_url, 'webhook_url', req.account_id, deps);
-    const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
     const before = (await alerts.find(deps.db, req.account_id)) ?? usual;
-    const {
-      key_limits = before.key_limits,
-      failing_webhooks = before.failing_webhooks,
-      failing_jobs = before.failing_jobs,
-    } = body;
-    const on = { key_limits, failing_webhooks, failing_jobs };
-    await deps.db.tx(async (tx) => {
-      await alerts.put(tx, req.account_id, { low_balance_usd_micro, emails, webhook_url, ...on });
-      await causes.drop(tx, req.account_id, [
-        ...(key_limits ? [] : (['key_near', 'key_full'] as const)),
-        ...(failing_webhooks ? [] : (['webhooks'] as const)),
-        ...(failing_jobs ? [] : (['jobs'] as const)),
-      ]);
+    const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
+    await setAlerts(deps.db, req.account_id, {
+      ...before,
+      ...rest,
+      low_balance_usd_micro,
+      webhook_url,
     });
     return settingsOf(req.account_id, deps);
   },
