@@ -61,7 +61,7 @@ export function row<const Input extends TProperties>(
     });
     if (many) addFrom(command);
     if (example)
-      command.addHelpText('after', `\nExample (${example[1]}):\n  npx farebox ${example[0]}`);
+      command.addHelpText('after', `\nExample (${example[1]}):\n  farebox ${example[0]}`);
     command.action(() => {
       const [values, operands] = [command.opts(), [...command.processedArgs]];
       if (many && typeof values.from === 'string') {

@@ -36,7 +36,7 @@ export function headline({ models, upstreams }: Offer): string {
   if (upstreams.length === 0 && models.sandbox > 0)
     return `Farebox is ready: ${sandbox}, no outside service, no real money.`;
   if (upstreams.length === 0)
-    return 'Farebox is ready, but no model can be used: "npx farebox catalog check" says why.';
+    return 'Farebox is ready, but no model can be used: "farebox catalog check" says why.';
   const names = upstreams.join(', ');
   return (
     `Farebox is ready: ${sandbox}, and ${counted(models.other, 'model')} at ${names}.\n` +
