@@ -26,6 +26,7 @@ import {
   checkConstants,
   checkFunctionHomonyms,
   checkHomonyms,
+  checkSchemaWords,
   checkTypeNames,
 } from './layout/names.ts';
 import { readProject, type Project } from './layout/project.ts';
@@ -279,6 +280,24 @@ const rules: Rule[] = [
       'bench/common.ts says nothing': { 'bench/common.ts': '' },
     },
     kept: [{ [`${src}lib/uncommon.ts`]: '', [`${src}lib/commons.ts`]: '' }],
+  },
+  {
+    name: 'words of schemas are read as `s.text`',
+    reason: 'each file says a field in the same way, without a list of twenty imports',
+    check: checkSchemaWords,
+    broken: {
+      [`${src}http/a.ts:1 takes single words`]: {
+        [`${src}http/a.ts`]: "import { text } from './schemas/schema.ts';",
+        [`${src}http/schemas/schema.ts`]: '',
+      },
+    },
+    kept: [
+      {
+        [`${src}http/a.ts`]:
+          "import * as s from './schemas/schema.ts';\nimport type { Static } from './schemas/schema.ts';",
+        [`${src}http/schemas/schema.ts`]: '',
+      },
+    ],
   },
   {
     name: 'a type is called by a noun',

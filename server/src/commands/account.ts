@@ -1,13 +1,6 @@
 import { formatUsd } from '../core/price/money.ts';
 import * as accounts from '../db/accounts/accounts.ts';
-import {
-  amount,
-  choice,
-  optional,
-  text,
-  type Static,
-  type TObject,
-} from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import {
@@ -33,14 +26,14 @@ import { flag, limitOf, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
 import { counted, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
-const email = operand(text());
+const email = operand(s.text());
 
 const newAccount = {
   email,
-  credit_usd: optional(amount('book a first deposit')),
+  credit_usd: s.optional(s.amount('book a first deposit')),
   operator: flag('may use the operator pages'),
 };
-type NewAccount = Static<TObject<typeof newAccount>>;
+type NewAccount = s.Static<s.TObject<typeof newAccount>>;
 
 export const verbs = {
   create: row(
@@ -75,7 +68,7 @@ export const verbs = {
   ),
   price: row(
     'multiply every price for one account, from the next call on',
-    { email, factor: operand(text('1 is the list price, 0.8 a fifth less, 0 free')) },
+    { email, factor: operand(s.text('1 is the list price, 0.8 a fifth less, 0 free')) },
     ({ email, factor }, context) => {
       const price_ppm = ppmOf(factor);
       return change(context, email, {
@@ -87,7 +80,7 @@ export const verbs = {
   ),
   'keys-by-api': row(
     'set whether the account may manage its keys by API, from the next call on',
-    { email, on_off: operand(choice(['on', 'off'], 'new accounts have on')) },
+    { email, on_off: operand(s.choice(['on', 'off'], 'new accounts have on')) },
     ({ email, on_off }, context) =>
       change(context, email, {
         action: 'account.keys_by_api',

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { openBeside } from '../database.ts';
-import { text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import {
   checkBackup,
   restoreBackup,
@@ -17,7 +17,7 @@ import { counted, type CommandOutput, type Context } from './output.ts';
 
 /** Backups by pg_dump. */
 
-const file = operand(text());
+const file = operand(s.text());
 
 export const verbs = {
   create: row('write the database into a file, by pg_dump', { file }, async (given, context) => {

@@ -4,7 +4,7 @@ import { exportedText } from '../catalog/export.ts';
 import { catalogDir } from '../config.ts';
 import * as modelOverrides from '../db/model-overrides.ts';
 import * as stopped from '../db/stopped-models.ts';
-import { optional, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { codeOf } from '../lib/unknown.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
@@ -16,13 +16,13 @@ import { act, withDatabase } from './database.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
 import { counted, table, type TableColumns, type Context } from './output.ts';
 
-const model_id = operand(text());
+const model_id = operand(s.text());
 
 export const verbs = {
   check: row(
     'check catalog files and explain each problem; exit 1 if there is one',
     {
-      folder: optional(operand(text())),
+      folder: s.optional(operand(s.text())),
       live: flag('also ask the upstreams, to find models they lack and prices below their cost'),
     },
     check,
@@ -40,7 +40,7 @@ export const verbs = {
   export: row(
     'write the catalog files with the prices and upstreams that were set beside them',
     {
-      folder: operand(text('where the changed files are written')),
+      folder: operand(s.text('where the changed files are written')),
       replace: flag('replace files that exist there'),
     },
     ({ folder, replace = false }, context) => exportFiles(folder, replace, context),

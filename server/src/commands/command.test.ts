@@ -1,38 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Command } from 'commander';
-import {
-  amount,
-  boolean,
-  choice,
-  integer,
-  list,
-  moment,
-  nullable,
-  optional,
-  signedMicroUsd,
-  text,
-  time,
-} from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { flag, may, operand, orNone, row, says } from './command.ts';
 
 const input = {
-  what: operand(choice(['on', 'off'])),
-  usd: optional(operand(signedMicroUsd())),
-  limit_usd: optional(orNone(says(nullable(amount()), 'a limit'))),
-  note: may(nullable(text()), 'a note'),
-  name: may(text(undefined, { minLength: 2, maxLength: 3 }), 'a name'),
-  day: may(text(undefined, { pattern: '^[1-9][0-9]{0,1}\\.$', rule: 'a day' }), 'a day'),
-  code: may(text(undefined, { pattern: '^[a-z]+$' }), 'a code'),
-  rpm: optional(integer('calls', { minimum: 1, maximum: 60 })),
-  height: optional(integer('a block')),
-  expires: optional(time('its last day')),
-  since: optional(moment('since then')),
-  model: optional(list(text(), 'models', { word: 'id' })),
-  only: optional(orNone(list(text(), 'models'))),
-  scope: optional(list(choice(['read', 'money']), 'rights')),
-  count: integer('how many', { minimum: 1, default: 5 }),
-  worker: boolean('without one', { default: true }),
+  what: operand(s.choice(['on', 'off'])),
+  usd: s.optional(operand(s.signedMicroUsd())),
+  limit_usd: s.optional(orNone(says(s.nullable(s.amount()), 'a limit'))),
+  note: may(s.nullable(s.text()), 'a note'),
+  name: may(s.text(undefined, { minLength: 2, maxLength: 3 }), 'a name'),
+  day: may(s.text(undefined, { pattern: '^[1-9][0-9]{0,1}\\.$', rule: 'a day' }), 'a day'),
+  code: may(s.text(undefined, { pattern: '^[a-z]+$' }), 'a code'),
+  rpm: s.optional(s.integer('calls', { minimum: 1, maximum: 60 })),
+  height: s.optional(s.integer('a block')),
+  expires: s.optional(s.time('its last day')),
+  since: s.optional(s.moment('since then')),
+  model: s.optional(s.list(s.text(), 'models', { word: 'id' })),
+  only: s.optional(orNone(s.list(s.text(), 'models'))),
+  scope: s.optional(s.list(s.choice(['read', 'money']), 'rights')),
+  count: s.integer('how many', { minimum: 1, default: 5 }),
+  worker: s.boolean('without one', { default: true }),
   force: flag('whatever happens'),
 };
 

@@ -1,19 +1,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { TProperties } from 'typebox';
 import { parseUsd, formatUsd, microPerUsd } from '../core/price/money.ts';
-import {
-  boolean,
-  form,
-  integer,
-  isMoney,
-  optional,
-  signedMicroUsdPattern,
-  text,
-  type Schema,
-  type Static,
-  type TObject,
-  type TSchema,
-} from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import type { Column, Line } from './bulk.ts';
 import { readTime } from './moment.ts';
@@ -45,13 +33,13 @@ export type CommandRow = (command: Command, run: Run) => void;
 export function row<const Input extends TProperties>(
   about: string,
   input: Input,
-  work: Work<Static<TObject<Input>>>,
+  work: Work<s.Static<s.TObject<Input>>>,
   example?: readonly [call: string, note: string] | null,
-  many?: Many<Static<TObject<Input>>>,
+  many?: Many<s.Static<s.TObject<Input>>>,
 ): CommandRow {
   return (command, run) => {
     command.description(about);
-    const { required = [] }: Schema = form<TProperties>(input);
+    const { required = [] }: s.Schema = s.form<TProperties>(input);
     const fields = Object.entries<Field>(input).map(([name, schema]) => {
       const field = { name, schema, required: required.includes(name) };
       if (schema.operand) command.addArgument(argumentOf(field));
@@ -101,7 +89,7 @@ function demandAlone(command: Command): void {
 }
 
 /** A schema with keywords of the command line. */
-interface Field extends Schema {
+interface Field extends s.Schema {
   operand?: true;
   /** The name of a value in the help. */
   word?: string;
@@ -116,34 +104,34 @@ interface NamedField {
 }
 
 /** A word after the command's name. */
-export function operand<S extends TSchema>(schema: S): S {
+export function operand<S extends s.TSchema>(schema: S): S {
   return { ...schema, operand: true };
 }
 
 /** The same schema with words for the command line. `word` names a value in the help. */
-export function says<S extends TSchema>(schema: S, description: string, word?: string): S {
+export function says<S extends s.TSchema>(schema: S, description: string, word?: string): S {
   return { ...schema, description, ...(word && { word }) };
 }
 
 /** An option that may be left out, with words for the command line. */
-export function may<S extends TSchema>(schema: S, description: string, word?: string) {
-  return optional(says(schema, description, word));
+export function may<S extends s.TSchema>(schema: S, description: string, word?: string) {
+  return s.optional(says(schema, description, word));
 }
 
 /** The text `none` is null: it removes a limit. */
-export function orNone<S extends TSchema>(schema: S): S {
-  const { description }: Schema = schema;
+export function orNone<S extends s.TSchema>(schema: S): S {
+  const { description }: s.Schema = schema;
   return { ...schema, description: `${description}, or none`, or_none: true };
 }
 
 /** An option without a value. */
 export function flag(description: string) {
-  return optional(boolean(description));
+  return s.optional(s.boolean(description));
 }
 
 /** The options of many commands. */
-export const ofAccount = optional(text('of one account', { word: 'email' }));
-export const limitOf = (usual: number) => integer('how many', { minimum: 1, default: usual });
+export const ofAccount = s.optional(s.text('of one account', { word: 'email' }));
+export const limitOf = (usual: number) => s.integer('how many', { minimum: 1, default: usual });
 
 const spelled = (name: string) => name.replaceAll('_', '-');
 
@@ -172,10 +160,10 @@ function optionOf({ name, schema, required }: NamedField): Option {
   });
 }
 
-function wordOf(name: string, schema: Schema): string {
+function wordOf(name: string, schema: s.Schema): string {
   const { type, enum: choices, format } = schema;
   if (choices) return spelled(name);
-  if (isMoney(schema)) return 'amount';
+  if (s.isMoney(schema)) return 'amount';
   if (type === 'integer') return 'n';
   if (format === 'date-time') return 'date';
   return format === 'moment' ? 'time' : 'text';
@@ -208,19 +196,22 @@ function columnOf({ name, schema, required }: NamedField): Column {
 /** Commander takes null for a missing value. */
 const none = Symbol('none');
 
-function plainReaderOf(schema: Schema): (text: string) => unknown {
+function plainReaderOf(schema: s.Schema): (text: string) => unknown {
   const { type, pattern, format } = schema;
   if (type === 'integer') return (text) => wholeNumber(text, schema);
-  if (pattern === signedMicroUsdPattern)
+  if (pattern === s.signedMicroUsdPattern)
     return (text) => (text.startsWith('-') ? `-${microUsd(text.slice(1))}` : microUsd(text));
-  if (isMoney(schema)) return microUsd;
+  if (s.isMoney(schema)) return microUsd;
   if (format === 'date-time') return (text) => readTime(text, 'end');
   if (format === 'moment') return (text) => readTime(text, 'start');
   return (text) => plainText(text, schema);
 }
 
 /** A text within its bounds, which count code points as a body's do. */
-function plainText(text: string, { minLength: min = 0, maxLength, pattern, rule }: Schema): string {
+function plainText(
+  text: string,
+  { minLength: min = 0, maxLength, pattern, rule }: s.Schema,
+): string {
   const { length } = [...text];
   const fits = pattern === undefined || new RegExp(pattern, 'u').test(text);
   if (fits && length >= min && length <= (maxLength ?? length)) return text;
@@ -233,7 +224,7 @@ function plainText(text: string, { minLength: min = 0, maxLength, pattern, rule 
 /** The maximum of whole numbers without a bound of their own. */
 const usualMax = 999_999_999;
 
-function wholeNumber(text: string, { minimum = 0, maximum }: Schema): number {
+function wholeNumber(text: string, { minimum = 0, maximum }: s.Schema): number {
   const value = /^(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : NaN;
   if (value >= minimum && value <= (maximum ?? usualMax)) return value;
   const most = maximum === undefined ? '' : `, at most ${maximum}`;

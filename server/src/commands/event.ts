@@ -1,6 +1,6 @@
 import { eventTypes } from '../core/operator-event.ts';
 import * as operatorEvents from '../db/operator-events.ts';
-import { choice, optional, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import { resendEvent } from '../operations/operator-events.ts';
 import { limitOf, operand, row } from './command.ts';
@@ -10,7 +10,7 @@ import { listOf, type TableColumns } from './output.ts';
 export const verbs = {
   list: row(
     'list events, newest first, and whether the webhook got them',
-    { type: optional(choice(eventTypes, 'only of this type')), limit: limitOf(50) },
+    { type: s.optional(s.choice(eventTypes, 'only of this type')), limit: limitOf(50) },
     async ({ type = null, limit }, context) => {
       const rows = await withDatabase(context, (db) =>
         operatorEvents.list(db, { type, below_id: null, limit }),
@@ -20,7 +20,7 @@ export const verbs = {
   ),
   resend: row(
     'send an event to the webhook again',
-    { event_id: operand(text()) },
+    { event_id: operand(s.text()) },
     async ({ event_id }, context) => {
       const id = event_id.trim().toLowerCase();
       const json = await act(context, 'event.resend', (db) =>

@@ -8,14 +8,7 @@ import {
 import { nameMax } from '../core/account/name.ts';
 import { formatUsd } from '../core/price/money.ts';
 import * as keys from '../db/accounts/keys.ts';
-import {
-  integer,
-  line,
-  optional,
-  text,
-  type Static,
-  type TObject,
-} from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import type { Connection, Database } from '../lib/sql/sql.ts';
 import { requireAccount } from '../operations/accounts/account.ts';
@@ -37,7 +30,7 @@ import {
 
 const by = { who: 'operator' } as const;
 
-const key_id = operand(text());
+const key_id = operand(s.text());
 
 const limit_usd = says(keySettings.monthly_limit_usd_micro.schema, 'monthly spend limit');
 const rpm = says(keySettings.rpm.schema, 'calls a minute');
@@ -49,15 +42,15 @@ const expires = says(
 const model = says(keySettings.models.schema, 'the only models it may use', 'id');
 
 const newKey = {
-  account: text('the account of the key', { word: 'email' }),
-  name: { ...says(line(nameMax), 'a label', 'name'), default: 'default' },
-  limit_usd: optional(limit_usd),
-  rpm: optional(rpm),
-  open_jobs: optional(open_jobs),
-  expires: optional(expires),
-  model: optional(model),
+  account: s.text('the account of the key', { word: 'email' }),
+  name: { ...says(s.line(nameMax), 'a label', 'name'), default: 'default' },
+  limit_usd: s.optional(limit_usd),
+  rpm: s.optional(rpm),
+  open_jobs: s.optional(open_jobs),
+  expires: s.optional(expires),
+  model: s.optional(model),
 };
-type NewKey = Static<TObject<typeof newKey>>;
+type NewKey = s.Static<s.TObject<typeof newKey>>;
 
 export const verbs = {
   create: row(
@@ -89,9 +82,9 @@ export const verbs = {
     'change the name of a key, its end or its models; "none" removes an end or the list of models',
     {
       key_id,
-      name: may(line(nameMax), 'a label', 'name'),
-      expires: optional(orNone(expires)),
-      model: optional(orNone(model)),
+      name: may(s.line(nameMax), 'a label', 'name'),
+      expires: s.optional(orNone(expires)),
+      model: s.optional(orNone(model)),
     },
     async ({ key_id, name, expires, model }, context) => {
       if (typeof expires === 'string') demandFuture(expires);
@@ -110,9 +103,9 @@ export const verbs = {
     'change the limits of a key and of keys that its account makes later; "none" removes a limit',
     {
       key_id,
-      limit_usd: optional(orNone(limit_usd)),
-      rpm: optional(orNone(rpm)),
-      open_jobs: optional(orNone(open_jobs)),
+      limit_usd: s.optional(orNone(limit_usd)),
+      rpm: s.optional(orNone(rpm)),
+      open_jobs: s.optional(orNone(open_jobs)),
     },
     async ({ key_id, limit_usd, ...counts }, context) => {
       const wanted = storedSettings({ ...counts, monthly_limit_usd_micro: limit_usd });
@@ -131,7 +124,7 @@ export const verbs = {
     'give a key a new secret and print it, once; its id and limits stay',
     {
       key_id,
-      overlap: integer(`how long the former secret works: 0 to ${overlapMaxHours}`, {
+      overlap: s.integer(`how long the former secret works: 0 to ${overlapMaxHours}`, {
         word: 'hours',
         maximum: overlapMaxHours,
         default: 24,

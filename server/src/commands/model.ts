@@ -1,7 +1,7 @@
 import type { Model } from '../core/catalog/catalog.ts';
 import type { GivenRoute } from '../core/catalog/set-routes.ts';
 import { NewSale } from '../http/schemas/operator.ts';
-import { id, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import type { Connection } from '../lib/sql/sql.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
@@ -23,7 +23,7 @@ import { limitOf, may, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
 import { aligned, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
-const model_id = operand(text());
+const model_id = operand(s.text());
 const reason = may(NewSale.reason, "for the operator's log");
 
 export const verbs = {
@@ -39,12 +39,12 @@ export const verbs = {
       status: may(NewSale.status, 'whether it is sold'),
       status_note: may(NewSale.status_note, 'why it is stopped, for customers; none removes it'),
       price: may(
-        text(),
+        s.text(),
         'US dollars of a unit, or such as 1k=0.04,2k=0.08, or input=1,output=2; file: as in the file',
         'usd',
       ),
       upstreams: may(
-        text(),
+        s.text(),
         'in order, with shares if wanted: fal=70,replicate=30; file: as in the file',
         'names',
       ),
@@ -72,7 +72,7 @@ export const verbs = {
   ),
   undo: row(
     'undo a change of the history',
-    { model_id, log_id: operand(id()) },
+    { model_id, log_id: operand(s.id()) },
     async ({ model_id: model, log_id }, context) => {
       const entries = await withDatabase(context, (db) => historyOf(db, model, historyMax));
       const found = entries.find((entry) => entry.log_id === log_id);

@@ -1,6 +1,6 @@
 import * as operatorKeys from '../db/operator-keys.ts';
 import { NewOperatorKey } from '../http/schemas/operator.ts';
-import { text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import { createOperatorKey, revokeOperatorKey } from '../operations/accounts/operator-key.ts';
 import { commandLine } from '../operations/operator-action.ts';
@@ -40,7 +40,7 @@ export const verbs = {
   ),
   revoke: row(
     'refuse an operator key from the next call on',
-    { operator_key_id: operand(text()) },
+    { operator_key_id: operand(s.text()) },
     async ({ operator_key_id: id }, context) => {
       if (!isUuid(id))
         throw new CommandFailed(

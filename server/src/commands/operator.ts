@@ -1,6 +1,6 @@
 import { operatorRoles, type OperatorRole } from '../core/account/operator-role.ts';
 import * as operators from '../db/accounts/operators.ts';
-import { choice, optional, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { findOperatorPlace } from '../operations/accounts/manage-person.ts';
 import { operand, row } from './command.ts';
 import { withDatabase } from './database.ts';
@@ -16,9 +16,11 @@ export const verbs = {
   invite: row(
     'print a link that invites an address to run the service',
     {
-      email: operand(text()),
-      role: choice(operatorRoles, 'support: no money and no prices; read_only: looks'),
-      account: optional(text("the operator's account; default: the only one", { word: 'email' })),
+      email: operand(s.text()),
+      role: s.choice(operatorRoles, 'support: no money and no prices; read_only: looks'),
+      account: s.optional(
+        s.text("the operator's account; default: the only one", { word: 'email' }),
+      ),
     },
     ({ email, role, account }, context) =>
       invited(context, 'account.invite', email, (db) => findOperatorPlace(db, { role, account })),

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { operatorRoles } from '../core/account/operator-role.ts';
 import { roles } from '../core/account/role.ts';
 import * as people from '../db/accounts/people.ts';
-import { choice, optional, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import {
   changePerson,
@@ -20,7 +20,7 @@ import { listOf, type TableColumns, type Context, type CommandOutput } from './o
 
 /** The people who sign in to the web pages. */
 
-const email = operand(text());
+const email = operand(s.text());
 
 /** Acts on the person with this address, with a row of the operator's log. */
 function acts<Answer>(
@@ -88,8 +88,10 @@ export const verbs = {
     'print a link that invites an address to a new account, or to an existing one',
     {
       email,
-      account: optional(text('join this existing account; default: a new one', { word: 'email' })),
-      role: optional(choice(roles, 'default: owner')),
+      account: s.optional(
+        s.text('join this existing account; default: a new one', { word: 'email' }),
+      ),
+      role: s.optional(s.choice(roles, 'default: owner')),
     },
     async ({ email, account, role }, context) => {
       if (role !== undefined && account === undefined)
@@ -115,7 +117,7 @@ export const verbs = {
   ),
   email: row(
     'change the address that somebody signs in with, and sign their browsers out',
-    { email, new_email: operand(text()) },
+    { email, new_email: operand(s.text()) },
     async ({ email, new_email }, context) => {
       let before = email;
       const { email: now } = await acts(context, 'person.change', email, (db, person) => {
@@ -130,10 +132,10 @@ export const verbs = {
     'change the name of a person, or their role in an account',
     {
       email,
-      name: optional(text('the new name', { word: 'name' })),
-      account: optional(text('where the role changes', { word: 'email' })),
-      role: optional(choice(roles, 'their role in the account')),
-      operator_role: optional(choice(operatorRoles, 'their role on the console')),
+      name: s.optional(s.text('the new name', { word: 'name' })),
+      account: s.optional(s.text('where the role changes', { word: 'email' })),
+      role: s.optional(s.choice(roles, 'their role in the account')),
+      operator_role: s.optional(s.choice(operatorRoles, 'their role on the console')),
     },
     async ({ email, account, role, operator_role, name }, context) => {
       if ((account === undefined) !== (role === undefined && operator_role === undefined))

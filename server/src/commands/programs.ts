@@ -1,5 +1,5 @@
 import { NewCorrection, NewCredit, NewReason, NewReference } from '../http/schemas/operator.ts';
-import { boolean, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { flag, may, operand, row, says } from './command.ts';
 
 /** The commands that are one word. Each loads its file when it runs. */
@@ -15,10 +15,10 @@ export const programs = {
   serve: row(
     'start the service: API and worker',
     {
-      worker: boolean('API only; start `farebox worker` beside it', { default: true }),
+      worker: s.boolean('API only; start `farebox worker` beside it', { default: true }),
       embedded: flag('use the embedded PostgreSQL and a generated secret'),
       processes: may(
-        text(undefined, {
+        s.text(undefined, {
           pattern: '^(auto|[1-9]\\d?|1[01]\\d|12[0-8])$',
           rule: 'auto or an integer from 1 to 128',
         }),
@@ -44,7 +44,7 @@ export const programs = {
   credit: row(
     'book a deposit; a repeated reference is booked only once',
     {
-      email: operand(text()),
+      email: operand(s.text()),
       usd: operand(says(NewCredit.amount_usd_micro, 'such as 5 or 0.50')),
       reference: says(
         NewReference,
@@ -64,7 +64,7 @@ export const programs = {
   adjust: row(
     'correct a balance; a negative amount lowers it, a repeated reference is booked only once',
     {
-      email: operand(text()),
+      email: operand(s.text()),
       usd: operand(says(NewCorrection.amount_usd_micro, 'such as 5 or -0.50')),
       reference: says(NewReference, 'name of the correction outside Farebox, such as a ticket'),
       reason: says(NewReason, 'the reason, for readers of the ledger'),
@@ -77,7 +77,7 @@ export const programs = {
     {
       full: flag('prove all history, and not only what is new and a part of what is old'),
       head: flag('print the head of all seals'),
-      since: may(text(), 'find what was changed below this head since it was printed', 'head'),
+      since: may(s.text(), 'find what was changed below this head since it was printed', 'head'),
       mend: flag('compute wrong counters again, if no other law is broken'),
     },
     async (given, context) => (await import('./audit.ts')).auditBooks(given, context),
@@ -95,12 +95,12 @@ export const programs = {
   ),
   export: row(
     'write everything into one snapshot file',
-    { file: operand(text()) },
+    { file: operand(s.text()) },
     async (given, context) => (await import('./snapshot.ts')).exportSnapshot(given, context),
   ),
   import: row(
     'read a snapshot into an empty database',
-    { file: operand(text()), release_open },
+    { file: operand(s.text()), release_open },
     async (given, context) => (await import('./snapshot.ts')).importSnapshot(given, context),
   ),
   'resume-after-restore': row(

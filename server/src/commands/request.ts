@@ -12,7 +12,7 @@ import { anyRequest } from '../db/requests/request-pages.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { refusalCodes, refusalView } from '../http/requests/refusals.ts';
 import { LeftAttempt, NewReason, NewReference, NewRefund } from '../http/schemas/operator.ts';
-import { choice, optional, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { redact } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { requireAccount } from '../operations/accounts/account.ts';
@@ -27,17 +27,17 @@ import { accountId, act, withDatabase } from './database.ts';
 import { table, type TableColumns, type CommandOutput } from './output.ts';
 import { finding, findingOf } from './unknown-outcomes.ts';
 
-const request_id = operand(text());
+const request_id = operand(s.text());
 
 export const verbs = {
   list: row(
     'list requests, newest first',
     {
-      status: optional(choice(statuses, 'only requests with this status')),
+      status: s.optional(s.choice(statuses, 'only requests with this status')),
       account: ofAccount,
-      model: optional(text('of one model', { word: 'id' })),
-      call_id: optional(
-        text("of a call with this number: ours or the caller's", { word: 'number' }),
+      model: s.optional(s.text('of one model', { word: 'id' })),
+      call_id: s.optional(
+        s.text("of a call with this number: ours or the caller's", { word: 'number' }),
       ),
       limit: limitOf(50),
     },
@@ -54,8 +54,8 @@ export const verbs = {
     'list refused calls of the last seven days, newest first',
     {
       account: ofAccount,
-      code: optional(choice(refusalCodes, 'only with this error code')),
-      model: optional(text('of one model', { word: 'id' })),
+      code: s.optional(s.choice(refusalCodes, 'only with this error code')),
+      model: s.optional(s.text('of one model', { word: 'id' })),
       limit: limitOf(50),
     },
     async ({ account, code = null, model: model_id = null, limit }, context) => {
@@ -71,7 +71,7 @@ export const verbs = {
     'show one request with its money, attempts and notifications',
     {
       request_id: operand(
-        text("the id, or a number of the call: x-request-id or the caller's own"),
+        s.text("the id, or a number of the call: x-request-id or the caller's own"),
       ),
       input: flag("show the caller's input too"),
     },
@@ -113,7 +113,7 @@ export const verbs = {
     'give back the charge of a request, or a part of it; once per reference',
     {
       request_id,
-      usd: optional(
+      usd: s.optional(
         operand(says(NewRefund.amount_usd_micro, 'default: what is left of the charge')),
       ),
       reference: says(NewReference, 'name of the refund outside Farebox, such as a ticket'),

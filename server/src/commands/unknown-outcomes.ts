@@ -3,7 +3,7 @@ import { formatUsd } from '../core/price/money.ts';
 import * as resolutions from '../db/requests/unknown-outcomes.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
 import { NewFinding } from '../http/schemas/operator.ts';
-import { moment, optional, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { timeOfId } from '../lib/id.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
@@ -17,11 +17,11 @@ import { act, withDatabase } from './database.ts';
 import { definedNames } from './offline-check.ts';
 import { counted, table, type TableColumns } from './output.ts';
 
-const upstream = text('of one upstream', { word: 'name' });
-const since = moment('only outcomes since this time');
+const upstream = s.text('of one upstream', { word: 'name' });
+const since = s.moment('only outcomes since this time');
 const selected = {
-  until: optional(moment('only outcomes before this time')),
-  model: optional(text('of one model', { word: 'id' })),
+  until: s.optional(s.moment('only outcomes before this time')),
+  model: s.optional(s.text('of one model', { word: 'id' })),
 };
 
 /** The options that state an outcome. */
@@ -34,7 +34,7 @@ export const finding = (cost: string) => ({
 export const verbs = {
   list: row(
     'count unknown outcomes by upstream, and list the newest',
-    { upstream: optional(upstream), since: optional(since), ...selected, limit: limitOf(50) },
+    { upstream: s.optional(upstream), since: s.optional(since), ...selected, limit: limitOf(50) },
     async ({ limit, ...given }, context) => {
       const page = { ...selectionOf(given), resolved: false, below: null, limit };
       const [sums, rows] = await withDatabase(context, (db) =>

@@ -2,7 +2,7 @@ import { catalogDir } from '../config.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
 import * as controls from '../db/upstreams/controls.ts';
 import { LogReason } from '../http/schemas/operator.ts';
-import { choice, optional, text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { readKeyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
 import { flag, may, operand, row } from './command.ts';
@@ -11,7 +11,7 @@ import { aligned, counted, seconds, type Context, type CommandOutput } from './o
 import { setKey, setState } from './upstream-control.ts';
 import { resume, test } from './upstream-check.ts';
 
-const name = operand(text());
+const name = operand(s.text());
 
 export const verbs = {
   list: row('list upstreams: set up or not, queues, slots, pauses and failures', {}, (_, context) =>
@@ -19,7 +19,7 @@ export const verbs = {
   ),
   test: row(
     'check the address, credential and models of upstreams, at no cost; exit 1 if a check fails',
-    { name: optional(operand(text('default: all that are set up'))) },
+    { name: s.optional(operand(s.text('default: all that are set up'))) },
     ({ name }, context) => test(name, context),
     ['upstream test fal', 'exit 2 if no catalog file defines it'],
   ),
@@ -27,7 +27,7 @@ export const verbs = {
     'switch an upstream on or off, or let it drain: nothing new starts, running jobs end',
     {
       name,
-      state: operand(choice(controls.controlStates)),
+      state: operand(s.choice(controls.controlStates)),
       reason: may(LogReason, "for the operator's log"),
     },
     setState,
@@ -47,7 +47,7 @@ export const verbs = {
     'end the pause of an upstream and the pauses of its models and keys',
     {
       name,
-      model: optional(text('only this model, by its name at the upstream', { word: 'name' })),
+      model: s.optional(s.text('only this model, by its name at the upstream', { word: 'name' })),
     },
     resume,
   ),

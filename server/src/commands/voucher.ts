@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/price/money.ts';
 import * as vouchers from '../db/accounts/vouchers.ts';
 import { NewVouchers } from '../http/schemas/operator.ts';
-import { text } from '../http/schemas/schema.ts';
+import * as s from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import { createVouchers, voidVoucher } from '../operations/accounts/voucher.ts';
 import { commandLine } from '../operations/operator-action.ts';
@@ -45,7 +45,7 @@ export const verbs = {
   }),
   void: row(
     'cancel a voucher that nobody has redeemed',
-    { voucher_id: operand(text()) },
+    { voucher_id: operand(s.text()) },
     async ({ voucher_id }, context) => {
       if (!isUuid(voucher_id))
         throw new CommandFailed(

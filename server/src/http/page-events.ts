@@ -5,7 +5,7 @@ import type { EntryRow } from '../db/requests/request-pages.ts';
 import type { AccountMovement } from '../ledger/statement.ts';
 import { Funds } from './schemas/account.ts';
 import { entryOf, RequestEntry } from './requests/views.ts';
-import { list, object } from './schemas/schema.ts';
+import * as s from './schemas/schema.ts';
 import { serialize } from './schemas/serialize.ts';
 
 /**
@@ -284,7 +284,7 @@ class AccountWatcher implements PageEvents {
   }
 }
 
-const ChangedRequests = object({ data: list(RequestEntry) });
+const ChangedRequests = s.object({ data: s.list(RequestEntry) });
 
 function newAccount(id: string): Account {
   const empty = { open: new Map(), sent: new Map(), sentBefore: new Map() };

@@ -1,5 +1,5 @@
 import { isCalendarDay } from '../lib/calendar-day.ts';
-import { cursorRule, optional, pageQuery, text } from './schemas/schema.ts';
+import * as s from './schemas/schema.ts';
 import { badField } from './schemas/validate.ts';
 import { dayMs } from '../lib/day.ts';
 
@@ -11,13 +11,13 @@ export const daysMax = { stored: 92, read: 31 };
 
 const dayRule = 'a day from 1970 on, such as 2027-01-31';
 const day = (description: string) =>
-  text(description, { pattern: '^\\d{4}-\\d{2}-\\d{2}$', rule: dayRule });
+  s.text(description, { pattern: '^\\d{4}-\\d{2}-\\d{2}$', rule: dayRule });
 
 export const usagePage = {
-  from: optional(day('The first day (UTC). Default: 30 days before `to`.')),
-  to: optional(day('The day after the last one. Default: tomorrow.')),
-  limit: pageQuery(100, 1000).limit,
-  cursor: optional(text('The `next_cursor` of the page before.', { maxLength: 8000 })),
+  from: s.optional(day('The first day (UTC). Default: 30 days before `to`.')),
+  to: s.optional(day('The day after the last one. Default: tomorrow.')),
+  limit: s.pageQuery(100, 1000).limit,
+  cursor: s.optional(s.text('The `next_cursor` of the page before.', { maxLength: 8000 })),
 };
 
 export function periodOf(query: { from?: string; to?: string }, most: number) {
@@ -62,7 +62,7 @@ export function valuesIn(cursor: string | undefined, count: number): (string | n
   const isValue = (value: unknown): value is string | null =>
     value === null || (typeof value === 'string' && value.isWellFormed() && !value.includes('\0'));
   if (Array.isArray(values) && values.length === count && values.every(isValue)) return values;
-  throw badField('cursor', cursorRule);
+  throw badField('cursor', s.cursorRule);
 }
 
 function parsed(json: string): unknown {

@@ -72,3 +72,14 @@ export function checkConstants(project: Project): string[] {
       ),
     );
 }
+
+export function checkSchemaWords(project: Project): string[] {
+  return sources(project, /^server\/src\//).flatMap((source) =>
+    source.imports
+      .filter(
+        ({ target, kind }) => kind === 'value' && target === 'server/src/http/schemas/schema.ts',
+      )
+      .filter(({ start }) => !/^import \* as s from/.test(source.code.slice(start)))
+      .map(({ start }) => `${place(source, start)} takes single words of schemas`),
+  );
+}

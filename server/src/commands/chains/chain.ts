@@ -3,14 +3,14 @@ import { chainsDir } from '../../config.ts';
 import { chainState } from '../../core/deposit/chain-state.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { height } from '../../http/schemas/operator.ts';
-import { optional, text } from '../../http/schemas/schema.ts';
+import * as s from '../../http/schemas/schema.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
 import { operand, row } from '../command.ts';
 import { act, withDatabase } from '../database.ts';
 import { seconds, table, type TableColumns } from '../output.ts';
 import { check } from './chain-check.ts';
 
-const name = operand(text());
+const name = operand(s.text());
 
 export const verbs = {
   list: row('list chains: how far each is read, or why it is not', {}, async (_, context) => {
@@ -33,7 +33,7 @@ export const verbs = {
     'go on reading a stopped chain, or read blocks again',
     {
       name,
-      from: optional({
+      from: s.optional({
         ...height('read again from this block on; a deposit is credited once'),
         word: 'height',
       }),

@@ -10,7 +10,7 @@ import {
   height,
   NewDepositCredit,
 } from '../../http/schemas/operator.ts';
-import { choice, moment, optional, text } from '../../http/schemas/schema.ts';
+import * as s from '../../http/schemas/schema.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
@@ -22,7 +22,7 @@ import { listOf, type TableColumns, type Context, type CommandOutput } from '../
 import { checkKeys, families, list as listAddresses, rotate } from './deposit-keys.ts';
 import { xpub } from './deposit-xpub.ts';
 
-const deposit_id = operand(text());
+const deposit_id = operand(s.text());
 const how = {
   allow_booked: flag('credit it even if another booking names its transaction'),
   reason: may(DepositReason, "for the operator's log"),
@@ -44,8 +44,8 @@ export const verbs = {
   addresses: row(
     'list deposit addresses with their paths and credited amounts',
     {
-      since: optional(
-        moment('only addresses with deposits since this time; amounts count from then on'),
+      since: s.optional(
+        s.moment('only addresses with deposits since this time; amounts count from then on'),
       ),
       account: ofAccount,
     },
@@ -55,11 +55,11 @@ export const verbs = {
   list: row(
     'list deposits in final blocks, newest first',
     {
-      state: optional(choice(depositStates, 'in this state')),
+      state: s.optional(s.choice(depositStates, 'in this state')),
       why: may(DepositWhy, 'not credited for this reason'),
-      chain: optional(text('of one chain', { word: 'name' })),
+      chain: s.optional(s.text('of one chain', { word: 'name' })),
       account: ofAccount,
-      before: optional(text('only older ones', { word: 'deposit-id' })),
+      before: s.optional(s.text('only older ones', { word: 'deposit-id' })),
       limit: limitOf(50),
     },
     list,
@@ -80,7 +80,7 @@ export const verbs = {
   ),
   assign: row(
     'credit a deposit to this account',
-    { deposit_id, email: operand(text()), ...how },
+    { deposit_id, email: operand(s.text()), ...how },
     ({ email: account, ...given }, context) => credit({ ...given, account }, context),
   ),
   ignore: row(
@@ -94,16 +94,16 @@ export const verbs = {
   ),
   rotate: row(
     'derive new addresses from the key that is set now; earlier ones stay',
-    { family: operand(choice(families)) },
+    { family: operand(s.choice(families)) },
     rotate,
     ['deposit rotate evm', 'after a new FAREBOX_XPUB_EVM was set'],
   ),
   rescan: row(
     'read blocks once more, to find deposits that were missed',
     {
-      chain: operand(text()),
-      from: optional(operand(height('first block'))),
-      to: optional(operand(height('last block; default: the newest that was read'))),
+      chain: operand(s.text()),
+      from: s.optional(operand(height('first block'))),
+      to: s.optional(operand(height('last block; default: the newest that was read'))),
       cancel: flag('end an earlier rescan'),
     },
     rescan,

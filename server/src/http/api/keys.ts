@@ -20,7 +20,7 @@ import {
   view,
   withSecret,
 } from '../keys.ts';
-import { choice, form, named, optional, pageOf, pageQuery } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { readBody } from '../schemas/validate.ts';
 import { readJsonForm } from '../session/visit.ts';
 
@@ -49,13 +49,16 @@ export const create = keyedEndpoint(
   },
 );
 
-const states = choice(['active', 'all'], 'Default `active`. `all`: expired and revoked keys too.');
+const states = s.choice(
+  ['active', 'all'],
+  'Default `active`. `all`: expired and revoked keys too.',
+);
 
 /** GET /keys: newest first. */
 export const list = keyedEndpoint(
   {
-    query: form({ state: optional(states), ...pageQuery(50) }),
-    reply: named('ApiKeyList', pageOf(ApiKey)),
+    query: s.form({ state: s.optional(states), ...s.pageQuery(50) }),
+    reply: s.named('ApiKeyList', s.pageOf(ApiKey)),
   },
   async ({ req, query }, { db }) => {
     const { state = 'active', cursor = null, limit } = query;

@@ -11,7 +11,7 @@ import type { RunTimes } from '../../operations/upstreams/run-times.ts';
 import { listPpm } from '../../core/price/rates.ts';
 import { cached } from './cached.ts';
 import type { CallDeps, CatalogDeps, RequestDeps } from '../deps.ts';
-import { object, optional, type Static } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { openEndpoint } from '../endpoint.ts';
 import { KindName, Model, ModelList } from './model-schema.ts';
 
@@ -35,7 +35,7 @@ async function render({ catalog: current, runTimes }: CatalogDeps): Promise<Rend
   const entries = new Map<string, string>();
   for (const model of catalog.models.values()) {
     const seconds = times.get(model.id) ?? null;
-    const entry: Static<typeof Model> = catalogEntry(model, listPpm, seconds);
+    const entry: s.Static<typeof Model> = catalogEntry(model, listPpm, seconds);
     entries.set(model.id, JSON.stringify(entry));
   }
   const list = listOf([...entries.values()]);
@@ -52,7 +52,7 @@ function listOf(entries: string[]): string {
   return `{"object":"list","data":[${entries.join(',')}]}`;
 }
 
-const listShapes = { query: object({ kind: optional(KindName) }), written: ModelList };
+const listShapes = { query: s.object({ kind: s.optional(KindName) }), written: ModelList };
 
 /** GET /models?kind=: a key that is limited to some models gets only those. */
 export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps: RequestDeps) => {

@@ -2,14 +2,14 @@ import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { anything, choice, named, object } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { openapiText } from '../openapi-text.ts';
 import { openEndpoint } from '../endpoint.ts';
 import type { CallDeps, StopDeps } from '../deps.ts';
 
 /** Calls for supervisors, which need no API key, and the OpenAPI document. */
 
-export const Health = named('Health', object({ status: choice(['ok']) }));
+export const Health = s.named('Health', s.object({ status: s.choice(['ok']) }));
 
 /** GET /livez: the process answers, has not been told to stop and knows the database's schema. */
 export const livez = openEndpoint({ reply: Health }, async ({ reply }, { stopping, version }) => {
@@ -78,7 +78,7 @@ function same(given: string, wanted: string): boolean {
 
 /** GET /openapi.json */
 export const openapi = openEndpoint(
-  { written: anything('An OpenAPI document.') },
+  { written: s.anything('An OpenAPI document.') },
   async ({ reply }, { links }) => {
     reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60');
     return openapiText(links.baseUrl);

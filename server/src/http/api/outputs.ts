@@ -11,15 +11,15 @@ import type { FileDeps } from '../deps.ts';
 import { openEndpoint } from '../endpoint.ts';
 import { withShareRefusals } from '../overload.ts';
 import { cleared } from '../requests/status.ts';
-import { choice, object, optional } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { matches } from './cached.ts';
 import { holder, sendStored, signedLink, storedHeaders } from './stored.ts';
 
 const shapes = {
   params: ['request_id', 'index'],
-  query: object({
-    size: optional(
-      choice(thumbnailSizes, 'A small WebP in its place: of 128 × 128, or at most 640 × 640.'),
+  query: s.object({
+    size: s.optional(
+      s.choice(thumbnailSizes, 'A small WebP in its place: of 128 × 128, or at most 640 × 640.'),
     ),
   }),
   rawQuery: signedLink,

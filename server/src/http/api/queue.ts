@@ -10,7 +10,7 @@ import { jsonMaxBytes, readObject } from '../body.ts';
 import { asksFor, jobHeaders, traceCall } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { preferredWait } from '../prefer.ts';
-import { object, optional, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from './model-schema.ts';
@@ -18,11 +18,11 @@ import { Notification, QueuedRequest } from '../requests/schema.ts';
 import { outputOf } from '../requests/status.ts';
 import { waitForEndWithin } from './waiting.ts';
 
-const webhook_url = text(
+const webhook_url = s.text(
   'A public http or https address that gets one POST when the request is final.',
   { format: 'uri', example: 'https://example.com/hooks/farebox' },
 );
-export const webhookQuery = object({ webhook_url: optional(webhook_url) });
+export const webhookQuery = s.object({ webhook_url: s.optional(webhook_url) });
 const shapes = {
   params: ['*'],
   rawQuery: webhookQuery,

@@ -6,7 +6,7 @@ import { authenticate, keyHeaders } from '../auth.ts';
 import { challenge } from '../errors.ts';
 import { mayWrite } from '../connections.ts';
 import type { FileDeps, RequestDeps } from '../deps.ts';
-import { integer, object, optional, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
 
@@ -20,15 +20,15 @@ interface StoredBytes {
   storage_key: string;
 }
 
-export const signedLink = object({
-  exp: optional(
-    integer('The time until which the link works, in Unix seconds.', {
+export const signedLink = s.object({
+  exp: s.optional(
+    s.integer('The time until which the link works, in Unix seconds.', {
       minimum: 0,
       example: 1_772_452_803,
     }),
   ),
-  sig: optional(
-    text('Signature of the link: unpadded base64url.', {
+  sig: s.optional(
+    s.text('Signature of the link: unpadded base64url.', {
       pattern: '^[A-Za-z0-9_-]{43}$',
       example: 'Zk3xH0m1Yb7QpVtq2n8sJcWf5aLrD9uEoT6gKiBvXyM',
     }),

@@ -4,22 +4,22 @@ import { ApiError } from '../../core/errors.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { listAddresses } from '../../operations/deposits/deposit-address.ts';
 import type { HttpDeps } from '../deps.ts';
-import { list, microUsd, named, object, text, type Static } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 
 /** Tells programs where to send money, so that they can top up by themselves. */
 
-const TopUpAddress = named(
+const TopUpAddress = s.named(
   'TopUpAddress',
-  object({
-    chain: text('Name of the chain.'),
-    title: text('The name that wallets and exchanges show, such as `BNB Chain (BEP20)`.'),
-    token: text('Symbol of the token.'),
-    address: text("The account's own address."),
-    minimum_usd_micro: microUsd('Smaller deposits are not credited.'),
+  s.object({
+    chain: s.text('Name of the chain.'),
+    title: s.text('The name that wallets and exchanges show, such as `BNB Chain (BEP20)`.'),
+    token: s.text('Symbol of the token.'),
+    address: s.text("The account's own address."),
+    minimum_usd_micro: s.microUsd('Smaller deposits are not credited.'),
   }),
 );
 
-export const TopUp = list(
+export const TopUp = s.list(
   TopUpAddress,
   'Where to send USDT; empty if the operator takes no deposits from chains.',
 );
@@ -35,7 +35,7 @@ interface Payer {
 export async function topUp(
   { db, chains }: Deps,
   { caller, role }: Payer,
-): Promise<Static<typeof TopUp>> {
+): Promise<s.Static<typeof TopUp>> {
   // guard: addresses-for-payers
   if (role !== undefined && !(caller.active && may(role, 'pay'))) return [];
   const open = await listAddresses(db, caller.account_id, chains.live);

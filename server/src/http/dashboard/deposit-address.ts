@@ -1,12 +1,12 @@
 import { ApiError } from '../../core/errors.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { renewAddress } from '../../operations/deposits/deposit-address.ts';
-import { form, object, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 
 /** POST /deposit-addresses: a new address on this chain and all chains of its family. */
 export const renew = visitEndpoint(
-  { body: form({ chain: text() }), reply: object({ address: text() }) },
+  { body: s.form({ chain: s.text() }), reply: s.object({ address: s.text() }) },
   async ({ req, body }, deps) => {
     const live = deps.chains.live.find(({ chain }) => chain.name === body.chain);
     if (!live) throw new ApiError('not_found');

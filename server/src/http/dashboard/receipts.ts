@@ -3,19 +3,19 @@ import { receiptNumber } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { issueReceipt, type Issuer } from '../../operations/accounts/receipt.ts';
 import { idOf } from '../form.ts';
-import { id, microUsd, named, nullable, object, text, time, url } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
 import { SourceName } from '../schemas/account.ts';
 
 /** Receipts for paid deposits, and the transactions of deposits from chains. */
 
-export const ChainTransaction = named(
+export const ChainTransaction = s.named(
   'ChainTransaction',
-  object({
-    network: text('Chain and token, such as `BNB Chain (BEP20), USDT`.'),
-    tx_hash: text('As the explorer writes it: without 0x on TRON.'),
-    explorer_url: nullable(url('A page that shows the transaction.')),
+  s.object({
+    network: s.text('Chain and token, such as `BNB Chain (BEP20), USDT`.'),
+    tx_hash: s.text('As the explorer writes it: without 0x on TRON.'),
+    explorer_url: s.nullable(s.url('A page that shows the transaction.')),
   }),
 );
 
@@ -48,19 +48,19 @@ export function issuerOf(deps: Pick<HttpDeps, 'chains' | 'seller'>): Issuer {
   return { seller: deps.seller(), networks: networks(deps) };
 }
 
-export const Receipt = named(
+export const Receipt = s.named(
   'Receipt',
-  object({
-    number: text('Its number, such as `R-000123`.'),
-    transfer_id: id(),
-    issued_at: time('When it was first requested. Its texts have not changed since.'),
-    paid_at: time('When the deposit was booked.'),
-    seller: text('The operator, in lines; the name is the first.'),
-    buyer: text('The account, in lines; the name is the first.'),
-    amount_usd_micro: microUsd(),
+  s.object({
+    number: s.text('Its number, such as `R-000123`.'),
+    transfer_id: s.id(),
+    issued_at: s.time('When it was first requested. Its texts have not changed since.'),
+    paid_at: s.time('When the deposit was booked.'),
+    seller: s.text('The operator, in lines; the name is the first.'),
+    buyer: s.text('The account, in lines; the name is the first.'),
+    amount_usd_micro: s.microUsd(),
     source: SourceName,
-    reference: nullable(text()),
-    transaction: nullable(ChainTransaction),
+    reference: s.nullable(s.text()),
+    transaction: s.nullable(ChainTransaction),
   }),
 );
 

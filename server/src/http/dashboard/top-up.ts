@@ -3,7 +3,7 @@ import { parseVoucherCode } from '../../core/account/voucher.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { networkOf } from '../../lib/caller-address.ts';
 import { redeemVoucher } from '../../operations/accounts/voucher.ts';
-import { boolean, form, id, microUsd, nullable, object, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { throttle } from '../session/throttle.ts';
 import { Funds } from '../schemas/account.ts';
@@ -17,11 +17,11 @@ const triesOfAddress = { max: 40, seconds: 900 };
 /** GET /top-up */
 export const read = visitEndpoint(
   {
-    reply: object({
-      text: nullable(text("How to pay, in the operator's words.")),
-      takes_usdt: boolean('Whether a chain is set up.'),
-      account_id: id(),
-      email: text(),
+    reply: s.object({
+      text: s.nullable(s.text("How to pay, in the operator's words.")),
+      takes_usdt: s.boolean('Whether a chain is set up.'),
+      account_id: s.id(),
+      email: s.text(),
     }),
   },
   async ({ req }, { db, web, chains }) => {
@@ -37,11 +37,11 @@ export const read = visitEndpoint(
 /** POST /vouchers: books the voucher's amount, once. */
 export const redeem = visitEndpoint(
   {
-    body: form({ code: text(undefined, { minLength: 1, maxLength: 100 }) }),
-    reply: object({
-      transfer_id: id(),
-      replayed: boolean(),
-      amount_usd_micro: microUsd(),
+    body: s.form({ code: s.text(undefined, { minLength: 1, maxLength: 100 }) }),
+    reply: s.object({
+      transfer_id: s.id(),
+      replayed: s.boolean(),
+      amount_usd_micro: s.microUsd(),
       ...Funds.properties,
     }),
   },

@@ -4,7 +4,7 @@ import { imageEditForm } from '../api/images/images-schema.ts';
 import { fileForm } from '../replicate/replicate-schema.ts';
 import { videoForm } from '../videos/videos-schema.ts';
 import { ModelOutput, QueuedRequest } from '../requests/schema.ts';
-import { choice, either, openObject, optional, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { keyed } from './about.ts';
 import type { HeaderUse } from './headers.ts';
 import { ifNoneMatch, ofDownload, ofRequest, ofSubmit, ofWebhook } from './parameters.ts';
@@ -73,11 +73,11 @@ const ofReserve: ErrorCode[] = [
  * generated clients give both the type `unknown` in any reply. A field with a default is always a
  * text for `openapi-typescript`, so its callers can use the id of a submit without a check.
  */
-const waitedOutput = openObject(
+const waitedOutput = s.openObject(
   {
     ...ModelOutput.properties,
-    request_id: optional(text('Only in a queued request.', { default: '' })),
-    status: optional(choice(['COMPLETED'], 'Only in a queued request, as `IN_QUEUE`.')),
+    request_id: s.optional(s.text('Only in a queued request.', { default: '' })),
+    status: s.optional(s.choice(['COMPLETED'], 'Only in a queued request, as `IN_QUEUE`.')),
   },
   { description: 'The output, with `Preference-Applied` alone.' },
 );
@@ -88,7 +88,7 @@ export const submit: RouteDocs = {
   replies: {
     200: {
       headers: ['Location', 'Replayed?', 'PreferenceApplied?', 'Charge?', 'Ignored?'],
-      schema: either([QueuedRequest, waitedOutput]),
+      schema: s.either([QueuedRequest, waitedOutput]),
     },
     202: { headers: ['Location', 'Ignored?'] },
   },

@@ -2,20 +2,20 @@ import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from '../api/model-schema.ts';
 import { ModelOutput } from '../requests/schema.ts';
 import { ErrorBody } from '../schemas/error-schema.ts';
-import { either, integer, list, object, optional, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import * as queue from './queue.ts';
 
-const Fault = object({
-  loc: list(either([text(), integer()])),
-  msg: text('The error at `loc`.'),
-  type: text('The code of the error.'),
+const Fault = s.object({
+  loc: s.list(s.either([s.text(), s.integer()])),
+  msg: s.text('The error at `loc`.'),
+  type: s.text('The code of the error.'),
 });
 
 const shapes = {
   params: ['*'],
-  rawQuery: object({
-    fal_webhook: optional(
-      text('A public http or https address that gets one POST when the request is final.', {
+  rawQuery: s.object({
+    fal_webhook: s.optional(
+      s.text('A public http or https address that gets one POST when the request is final.', {
         format: 'uri',
         example: 'https://example.com/hooks/farebox',
       }),
@@ -23,10 +23,10 @@ const shapes = {
   }),
   rawBody: ModelInput,
   written: ModelOutput,
-  failure: object({
+  failure: s.object({
     ...ErrorBody.properties,
-    message: text("The message of the error, for fal's client."),
-    detail: either([text('The same message.'), list(Fault)]),
+    message: s.text("The message of the error, for fal's client."),
+    detail: s.either([s.text('The same message.'), s.list(Fault)]),
   }),
 } as const;
 

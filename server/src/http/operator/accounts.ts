@@ -7,27 +7,7 @@ import { invite, inviterOf } from '../../operations/accounts/person.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { HttpDeps, MailDeps } from '../deps.ts';
 import { pageFrom } from '../form.ts';
-import {
-  amount,
-  boolean,
-  choice,
-  email,
-  form,
-  id,
-  integer,
-  line,
-  list as listOf,
-  microUsd,
-  named,
-  nullable,
-  object,
-  optional,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-  type Static,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { demandScope } from '../auth.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { badField } from '../schemas/validate.ts';
@@ -36,31 +16,35 @@ import { badField } from '../schemas/validate.ts';
 
 /** An account as the operator sees it. */
 export const accountFields = {
-  account_id: id(),
-  email: text(),
-  name: nullable(text()),
-  status: choice(['active', 'suspended']),
-  is_operator: boolean('Its owners run the service.'),
-  price_ppm: integer('The factor, in millionths, by which every list price is multiplied for it.'),
-  keys_by_api: boolean(
+  account_id: s.id(),
+  email: s.text(),
+  name: s.nullable(s.text()),
+  status: s.choice(['active', 'suspended']),
+  is_operator: s.boolean('Its owners run the service.'),
+  price_ppm: s.integer(
+    'The factor, in millionths, by which every list price is multiplied for it.',
+  ),
+  keys_by_api: s.boolean(
     'True: keys of the scope `keys` work in this account, and its people may make them.',
   ),
-  available_usd_micro: microUsd(),
-  reserved_usd_micro: microUsd(),
-  debt_usd_micro: microUsd('The next deposit pays it first.'),
-  month_usd_micro: microUsd('Charged and reserved this month (UTC).'),
-  created_at: time(),
+  available_usd_micro: s.microUsd(),
+  reserved_usd_micro: s.microUsd(),
+  debt_usd_micro: s.microUsd('The next deposit pays it first.'),
+  month_usd_micro: s.microUsd('Charged and reserved this month (UTC).'),
+  created_at: s.time(),
 };
 
-const FoundAccount = named(
+const FoundAccount = s.named(
   'FoundAccount',
-  object({
+  s.object({
     ...accountFields,
-    matched: listOf(
-      object({
-        by: choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),
-        said: nullable(
-          text('The person, key, request or voucher that matched. Null: an account or a payment.'),
+    matched: s.list(
+      s.object({
+        by: s.choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),
+        said: s.nullable(
+          s.text(
+            'The person, key, request or voucher that matched. Null: an account or a payment.',
+          ),
         ),
       }),
       'Where the searched text was found; empty if no text was searched.',
@@ -69,19 +53,19 @@ const FoundAccount = named(
 );
 
 const AccountQuery = {
-  q: optional(
-    text(
+  q: s.optional(
+    s.text(
       "The start of a word in a name or e-mail address; an id of an account, person, key, request or payment; the number of a call, ours or the caller's own; a payment reference; a key as shown; or a voucher's code, last characters or note.",
       { maxLength: 300 },
     ),
   ),
-  only: optional(choice(['active', 'suspended', 'operators'], 'Only accounts of this kind.')),
-  ...pageQuery(25),
+  only: s.optional(s.choice(['active', 'suspended', 'operators'], 'Only accounts of this kind.')),
+  ...s.pageQuery(25),
 };
 
 /** GET /operator/accounts */
 export const list = operatorEndpoint(
-  { query: form(AccountQuery), reply: pageOf(FoundAccount) },
+  { query: s.form(AccountQuery), reply: s.pageOf(FoundAccount) },
   async ({ query }, { db }) => {
     const { q: words = null, only = null, cursor: below_id = null, limit } = query;
     const rows = await search(db, { words, only, below_id, limit: limit + 1 });
@@ -93,12 +77,14 @@ export function view({ id: account_id, ...row }: FoundRow) {
   return { account_id, ...row };
 }
 
-const MadeAccount = named(
+const MadeAccount = s.named(
   'MadeAccount',
-  object({
-    account_id: id(),
-    email: text(),
-    invitation_link: nullable(text('Works once, for 7 days. Null: no invitation was asked for.')),
+  s.object({
+    account_id: s.id(),
+    email: s.text(),
+    invitation_link: s.nullable(
+      s.text('Works once, for 7 days. Null: no invitation was asked for.'),
+    ),
   }),
 );
 
@@ -106,16 +92,18 @@ const MadeAccount = named(
 export const create = operatorAction(
   'account.create',
   {
-    body: form({
-      email: email(),
-      invite: optional(
-        boolean(
+    body: s.form({
+      email: s.email(),
+      invite: s.optional(
+        s.boolean(
           'True: the reply has a link with which the person at this address becomes the owner.',
         ),
       ),
-      credit_usd_micro: optional(nullable(amount('A first deposit. It needs the scope money.'))),
-      reference: optional(
-        nullable(line(referenceMax, 'The name of that payment outside Farebox.')),
+      credit_usd_micro: s.optional(
+        s.nullable(s.amount('A first deposit. It needs the scope money.')),
+      ),
+      reference: s.optional(
+        s.nullable(s.line(referenceMax, 'The name of that payment outside Farebox.')),
       ),
     }),
     reply: MadeAccount,
@@ -145,7 +133,7 @@ async function openAccount(
   wanted: { email: string; invite: boolean },
   by: Author,
   { origin }: Pick<HttpDeps, 'origin'>,
-): Promise<ActionResult<Static<typeof MadeAccount>>> {
+): Promise<ActionResult<s.Static<typeof MadeAccount>>> {
   const { id: account_id, email } = await createAccount(db, {
     email: wanted.email,
     is_operator: false,

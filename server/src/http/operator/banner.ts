@@ -1,29 +1,29 @@
 import * as banners from '../../db/banner.ts';
 import { bannerMax, setBanner } from '../../operations/banner.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { form, named, nullable, object, optional, text, time } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 
 /** The operator's text above all pages. */
 
 const words = { maxLength: bannerMax };
 
 export const NewBanner = {
-  en: optional(nullable(text('In English.', words))),
-  ru: optional(nullable(text('In Russian.', words))),
+  en: s.optional(s.nullable(s.text('In English.', words))),
+  ru: s.optional(s.nullable(s.text('In Russian.', words))),
 };
 
-export const Banner = named(
+export const Banner = s.named(
   'Banner',
-  object(
+  s.object(
     {
-      en: nullable(text('Null: the Russian text is shown there, too.')),
-      ru: nullable(text('Null: the English text is shown there, too.')),
-      changed_at: time(),
+      en: s.nullable(s.text('Null: the Russian text is shown there, too.')),
+      ru: s.nullable(s.text('Null: the English text is shown there, too.')),
+      changed_at: s.time(),
     },
     { description: 'Plain text above all pages.' },
   ),
 );
-const Shown = object({ banner: nullable(Banner) });
+const Shown = s.object({ banner: s.nullable(Banner) });
 
 /** GET /operator/banner */
 export const read = operatorEndpoint({ reply: Shown }, async (_call, { db }) => ({
@@ -33,7 +33,7 @@ export const read = operatorEndpoint({ reply: Shown }, async (_call, { db }) => 
 /** PUT /operator/banner: without any text, there is none from now on. */
 export const set = operatorAction(
   'banner.set',
-  { body: form(NewBanner), reply: Shown },
+  { body: s.form(NewBanner), reply: Shown },
   async ({ body: { en = null, ru = null } }, { banner }) =>
     async (db) => ({ ...(await setBanner(db, { en, ru })), after: banner.forget }),
 );

@@ -10,7 +10,7 @@ import {
   view,
   withSecret,
 } from '../keys.ts';
-import { form, named, pageOf, pageQuery } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { changeKey, createKey, findKey, revokeKey } from '../../operations/accounts/key.ts';
 import { accountIn, keysShown, newestKeys } from './account.ts';
 
@@ -22,8 +22,8 @@ const by = { who: 'operator' } as const;
 export const list = operatorEndpoint(
   {
     params: ['account_id'],
-    query: form(pageQuery(keysShown)),
-    reply: named('AccountKeyList', pageOf(AccountKey)),
+    query: s.form(s.pageQuery(keysShown)),
+    reply: s.named('AccountKeyList', s.pageOf(AccountKey)),
   },
   async ({ params, query }, { db }) => {
     const { id } = await accountIn(params, db);

@@ -2,21 +2,21 @@ import * as people from '../../db/accounts/people.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { Role } from '../schemas/account.ts';
 import { OperatorRole } from '../schemas/operator.ts';
-import { boolean, id, named, nullable, object, text, time } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 
 /** The people of an account, as operators see them. */
 
-export const AccountPerson = named(
+export const AccountPerson = s.named(
   'AccountPerson',
-  object({
-    person_id: id(),
-    name: text(),
-    email: text(),
-    email_verified: boolean(),
-    two_factor_enabled: boolean(),
+  s.object({
+    person_id: s.id(),
+    name: s.text(),
+    email: s.text(),
+    email_verified: s.boolean(),
+    two_factor_enabled: s.boolean(),
     role: Role,
-    operator_role: nullable(OperatorRole),
-    seen_at: nullable(time()),
+    operator_role: s.nullable(OperatorRole),
+    seen_at: s.nullable(s.time()),
   }),
 );
 

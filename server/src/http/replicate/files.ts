@@ -7,7 +7,7 @@ import { isForm } from '../body.ts';
 import type { CallDeps, FileDeps, KeyedRequest } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { pageFrom } from '../form.ts';
-import { cursor, object, optional } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { failure, ReplicateFile, ReplicateFileList } from './replicate-schema.ts';
 
 /** Replicate's files: uploads of the account, by whatever call they came. */
@@ -32,7 +32,7 @@ export const create = keyedEndpoint(
 
 /** GET /files */
 export const list = keyedEndpoint(
-  { query: object({ cursor: optional(cursor()) }), reply: ReplicateFileList, failure },
+  { query: s.object({ cursor: s.optional(s.cursor()) }), reply: ReplicateFileList, failure },
   async ({ req, query }, { db, links }) => {
     const bounds = { below: query.cursor ?? null, limit: pageSize + 1 };
     const rows = await files.page(db, req.caller.account_id, bounds);

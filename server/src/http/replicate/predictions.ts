@@ -19,7 +19,7 @@ import type { CallDeps, CatalogDeps, HttpDeps, KeyedRequest, RequestDeps } from 
 import { keyedEndpoint } from '../endpoint.ts';
 import { preferredWait } from '../prefer.ts';
 import { cancelRequest, own, requestId, type StatusCall } from '../requests/status.ts';
-import { cursor, object, optional } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { submitOnce } from '../submit-once.ts';
 import * as schemas from './replicate-schema.ts';
 
@@ -161,7 +161,7 @@ export const cancel = keyedEndpoint(
 
 /** GET /predictions */
 export const list = keyedEndpoint(
-  { query: object({ cursor: optional(cursor()) }), reply: schemas.PredictionList, failure },
+  { query: s.object({ cursor: s.optional(s.cursor()) }), reply: schemas.PredictionList, failure },
   async ({ req, query }, deps: RequestDeps) => {
     const kinds = ['image' as const, 'video' as const];
     const filter = { ...anyRequest, account_id: req.caller.account_id, kinds };

@@ -7,21 +7,7 @@ import { zipOf } from '../../storage/zip.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
 import { storedHeaders } from '../api/stored.ts';
-import {
-  boolean,
-  choice,
-  cursor,
-  form,
-  moment,
-  named,
-  nullable,
-  object,
-  optional,
-  pageQuery,
-  pageWith,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 import { entryOf, RequestEntry } from './views.ts';
@@ -35,21 +21,23 @@ const wordsMax = 8;
 /** GET /library: completed jobs, newest first. */
 export const list = visitEndpoint(
   {
-    query: form({
-      q: optional(text('Words that the prompt has, in any order.', { maxLength: 200 })),
-      kind: optional(choice(['image', 'video'])),
-      model_id: optional(text('Only of this model.', { maxLength: 300 })),
-      from: optional(moment('Created at this time or later.')),
-      to: optional(moment('Created before this time.')),
-      favorites: optional(boolean('True: only favorites.')),
-      limit: pageQuery(60).limit,
-      cursor: optional(cursor()),
+    query: s.form({
+      q: s.optional(s.text('Words that the prompt has, in any order.', { maxLength: 200 })),
+      kind: s.optional(s.choice(['image', 'video'])),
+      model_id: s.optional(s.text('Only of this model.', { maxLength: 300 })),
+      from: s.optional(s.moment('Created at this time or later.')),
+      to: s.optional(s.moment('Created before this time.')),
+      favorites: s.optional(s.boolean('True: only favorites.')),
+      limit: s.pageQuery(60).limit,
+      cursor: s.optional(s.cursor()),
     }),
-    reply: named(
+    reply: s.named(
       'LibraryPage',
-      pageWith(RequestEntry, {
-        looked_to: nullable(
-          time('Time of the last request searched, if the search ended before the page was full.'),
+      s.pageWith(RequestEntry, {
+        looked_to: s.nullable(
+          s.time(
+            'Time of the last request searched, if the search ended before the page was full.',
+          ),
         ),
       }),
     ),
@@ -81,7 +69,7 @@ export const list = visitEndpoint(
 
 /** An account may mark this many requests. */
 const favoritesMax = 10_000;
-const Favorite = object({ favorite: boolean() });
+const Favorite = s.object({ favorite: s.boolean() });
 
 /** PUT /requests/:request_id/favorite: marks a job of the account, on all its people's devices. */
 export const mark = visitEndpoint(
@@ -122,7 +110,7 @@ const idsForm = /^[0-9a-f-]{36}(?:,[0-9a-f-]{36})*$/;
 
 /** GET /library/zip: the kept outputs of these requests in one file, as it is read from storage. */
 export const zip = visitEndpoint(
-  { query: form({ ids: text(`At most ${zippedMax} ids of requests, with commas between.`) }) },
+  { query: s.form({ ids: s.text(`At most ${zippedMax} ids of requests, with commas between.`) }) },
   async ({ req, reply, query }, deps: FileDeps) => {
     const ids = idsForm.test(query.ids) ? query.ids.split(',') : [];
     if (ids.length === 0 || ids.length > zippedMax || !ids.every(isUuid))

@@ -20,24 +20,7 @@ import { livingKeysMax } from '../../operations/accounts/key.ts';
 import { KindName } from '../api/model-schema.ts';
 import { keyedEndpoint, operatorEndpoint, visitEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
-import {
-  boolean,
-  choice,
-  cursorRule,
-  form,
-  id,
-  list as listOf,
-  moment,
-  named,
-  nullable,
-  object,
-  optional,
-  pageOf,
-  pageQuery,
-  pageWith,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { RequestList, StatusName } from './schema.ts';
 import { AnyRequest, entryOf, marginOf, RequestEntry } from './views.ts';
@@ -52,18 +35,18 @@ const momentForms =
   'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
   '`2026-01-31T00:00:00Z`.';
 
-const callId = text(
+const callId = s.text(
   'Only requests of the call with this number: `call_id`, that of a repeat, or `caller_id`.',
   { maxLength: callerIdMax },
 );
 
 const filters = {
-  status: optional(StatusName),
-  model_id: optional(text('Only requests of this model.', { maxLength: 300 })),
-  key_id: optional(id('Only requests made with this key.')),
-  person_id: optional(id('Only requests of this person, who was signed in.')),
-  from: optional(moment(`Only requests created at this moment or later: ${momentForms}`)),
-  to: optional(moment(`Only requests created before this moment: ${momentForms}`)),
+  status: s.optional(StatusName),
+  model_id: s.optional(s.text('Only requests of this model.', { maxLength: 300 })),
+  key_id: s.optional(s.id('Only requests made with this key.')),
+  person_id: s.optional(s.id('Only requests of this person, who was signed in.')),
+  from: s.optional(s.moment(`Only requests created at this moment or later: ${momentForms}`)),
+  to: s.optional(s.moment(`Only requests created before this moment: ${momentForms}`)),
 };
 
 interface ListQuery {
@@ -99,9 +82,9 @@ function filterOf(account_id: string | null, asked: ListQuery): pages.PageFilter
   };
 }
 
-export const metadataQuery = object({
-  'metadata.NAME': optional(
-    text('Only requests whose metadata has this value under NAME; several names may be given.', {
+export const metadataQuery = s.object({
+  'metadata.NAME': s.optional(
+    s.text('Only requests whose metadata has this value under NAME; several names may be given.', {
       maxLength: 512,
     }),
   ),
@@ -110,7 +93,7 @@ export const metadataQuery = object({
 /** GET /requests, with a key. */
 export const list = keyedEndpoint(
   {
-    query: form({ ...filters, call_id: optional(callId), ...pageQuery(20) }),
+    query: s.form({ ...filters, call_id: s.optional(callId), ...s.pageQuery(20) }),
     rawQuery: metadataQuery,
     reply: RequestList,
   },
@@ -126,16 +109,16 @@ export const list = keyedEndpoint(
 );
 
 const ofAll = {
-  account_id: optional(text('Only of this account.')),
-  status: optional(choice(statuses, 'Only in this state.')),
-  error_code: optional(choice(keysOf(failures), 'Only failed with this code.')),
-  kind: optional(KindName),
-  model_id: optional(text('Only of this model.', { maxLength: 300 })),
-  key_id: optional(text('Only of this key.')),
-  upstream: optional(text('Only at this upstream.', { maxLength: 300 })),
-  call_id: optional(callId),
-  from: optional(moment('Submitted at this time or later.')),
-  to: optional(moment('Submitted before this time.')),
+  account_id: s.optional(s.text('Only of this account.')),
+  status: s.optional(s.choice(statuses, 'Only in this state.')),
+  error_code: s.optional(s.choice(keysOf(failures), 'Only failed with this code.')),
+  kind: s.optional(KindName),
+  model_id: s.optional(s.text('Only of this model.', { maxLength: 300 })),
+  key_id: s.optional(s.text('Only of this key.')),
+  upstream: s.optional(s.text('Only at this upstream.', { maxLength: 300 })),
+  call_id: s.optional(callId),
+  from: s.optional(s.moment('Submitted at this time or later.')),
+  to: s.optional(s.moment('Submitted before this time.')),
 };
 
 function filterOfAll({
@@ -149,13 +132,13 @@ function filterOfAll({
 
 /** GET /operator/requests: requests of all accounts. */
 export const listAll = operatorEndpoint(
-  { query: form({ ...ofAll, ...pageQuery(25) }), reply: pageOf(AnyRequest) },
+  { query: s.form({ ...ofAll, ...s.pageQuery(25) }), reply: s.pageOf(AnyRequest) },
   ({ query }, { db }) => marginPage(db, filterOfAll(query), query),
 );
 
 /** GET /operator/requests/export: all that match, newest first, sent while they are read. */
 export const exportAll = operatorEndpoint(
-  { query: form(ofAll) },
+  { query: s.form(ofAll) },
   async ({ req, reply, query }, { db }) => {
     const filter = filterOfAll(query);
     reply
@@ -219,21 +202,23 @@ const cursorForm = /^-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** GET /requests of the pages. Its list can also be turned back to newer requests. */
 export const listOwn = visitEndpoint(
   {
-    query: form({
+    query: s.form({
       ...filters,
-      metadata: optional(text('Only requests with this pair: NAME=VALUE.', { maxLength: 600 })),
-      id: optional(
-        text('A request id, its beginning, or a number of its call.', { maxLength: 300 }),
+      metadata: s.optional(s.text('Only requests with this pair: NAME=VALUE.', { maxLength: 600 })),
+      id: s.optional(
+        s.text('A request id, its beginning, or a number of its call.', { maxLength: 300 }),
       ),
-      limit: pageQuery(25).limit,
-      cursor: optional(text(undefined, { pattern: cursorForm.source, rule: cursorRule })),
+      limit: s.pageQuery(25).limit,
+      cursor: s.optional(s.text(undefined, { pattern: cursorForm.source, rule: s.cursorRule })),
     }),
-    reply: named(
+    reply: s.named(
       'RequestPage',
-      pageWith(RequestEntry, {
-        previous_cursor: nullable(text('The `cursor` of the page with newer requests.')),
-        looked_to: nullable(
-          time('Time of the last request searched, if the search ended before the page was full.'),
+      s.pageWith(RequestEntry, {
+        previous_cursor: s.nullable(s.text('The `cursor` of the page with newer requests.')),
+        looked_to: s.nullable(
+          s.time(
+            'Time of the last request searched, if the search ended before the page was full.',
+          ),
         ),
       }),
     ),
@@ -319,12 +304,15 @@ function byCall(call_id: string): IdRange {
  */
 export const choices = visitEndpoint(
   {
-    reply: object({
-      keys: listOf(
-        named('KeyName', object({ key_id: id(), name: text(), last4: text(), revoked: boolean() })),
+    reply: s.object({
+      keys: s.list(
+        s.named(
+          'KeyName',
+          s.object({ key_id: s.id(), name: s.text(), last4: s.text(), revoked: s.boolean() }),
+        ),
       ),
-      people: listOf(
-        named('PersonName', object({ person_id: id(), name: text(), email: text() })),
+      people: s.list(
+        s.named('PersonName', s.object({ person_id: s.id(), name: s.text(), email: s.text() })),
         'The people of the account.',
       ),
     }),

@@ -2,14 +2,14 @@ import { ApiError } from '../../core/errors.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { endOutputs } from '../../db/requests/request-steps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import { boolean, named, object } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { requestId as idSchema } from './schema.ts';
 import { own, requestId } from './status.ts';
 import type { RequestDeps } from '../deps.ts';
 
-const DeletedOutput = named(
+const DeletedOutput = s.named(
   'DeletedOutput',
-  object({ request_id: idSchema, deleted: boolean('Always true.') }),
+  s.object({ request_id: idSchema, deleted: s.boolean('Always true.') }),
 );
 
 /** DELETE /requests/{request_id}/output: the card stays, without what the model made. */

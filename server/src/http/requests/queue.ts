@@ -7,22 +7,7 @@ import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { cancelRequest } from '../../operations/requests/cancel-request.ts';
 import { idOf, pageFrom } from '../form.ts';
-import {
-  boolean,
-  choice,
-  form,
-  id,
-  integer,
-  list as listOf,
-  named,
-  nullable,
-  object,
-  optional,
-  pageOf,
-  pageQuery,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { CancelQuery } from './schema.ts';
 import { facts, progress } from './views.ts';
@@ -35,30 +20,30 @@ const topMax = 20;
 const dueMinSeconds = 900;
 const ageMaxSeconds = 365 * 24 * 3_600;
 
-const QueueUpstream = named(
+const QueueUpstream = s.named(
   'QueueUpstream',
-  object({
-    upstream: text(),
-    waiting: integer(),
-    waiting_more: boolean('True if more are waiting than are counted.'),
-    oldest_seconds: nullable(integer()),
-    in_use: integer(),
-    concurrency: nullable(integer()),
-    running: integer(),
-    longest_seconds: nullable(integer()),
-    paused_until: nullable(time()),
+  s.object({
+    upstream: s.text(),
+    waiting: s.integer(),
+    waiting_more: s.boolean('True if more are waiting than are counted.'),
+    oldest_seconds: s.nullable(s.integer()),
+    in_use: s.integer(),
+    concurrency: s.nullable(s.integer()),
+    running: s.integer(),
+    longest_seconds: s.nullable(s.integer()),
+    paused_until: s.nullable(s.time()),
   }),
 );
-const depthOf = { waiting: integer(), oldest_seconds: nullable(integer()) };
+const depthOf = { waiting: s.integer(), oldest_seconds: s.nullable(s.integer()) };
 
 /** GET /operator/queue: the depth of the queues, and the number of running requests. */
 export const depth = operatorEndpoint(
   {
-    reply: object({
-      counted_max: integer(),
-      upstreams: listOf(QueueUpstream),
-      accounts: listOf(object({ account_id: id(), email: text(), ...depthOf })),
-      models: listOf(object({ model_id: text(), ...depthOf })),
+    reply: s.object({
+      counted_max: s.integer(),
+      upstreams: s.list(QueueUpstream),
+      accounts: s.list(s.object({ account_id: s.id(), email: s.text(), ...depthOf })),
+      models: s.list(s.object({ model_id: s.text(), ...depthOf })),
     }),
   },
   async (_call, deps: RequestDeps) => {
@@ -108,31 +93,31 @@ export function dueSeconds({ catalog }: Pick<HttpDeps, 'catalog'>): number {
   return Math.max(dueMinSeconds, ...ages);
 }
 
-const OpenRequest = named(
+const OpenRequest = s.named(
   'OpenRequest',
-  object({
+  s.object({
     ...facts,
-    account_id: id(),
-    email: text(),
-    upstream: text(),
-    deadline_at: nullable(time()),
+    account_id: s.id(),
+    email: s.text(),
+    upstream: s.text(),
+    deadline_at: s.nullable(s.time()),
     progress,
-    message: nullable(text()),
-    waits_for: object({ what: text(), until: nullable(time()) }),
+    message: s.nullable(s.text()),
+    waits_for: s.object({ what: s.text(), until: s.nullable(s.time()) }),
   }),
 );
 
 /** GET /operator/queue/requests */
 export const list = operatorEndpoint(
   {
-    query: form({
-      upstream: optional(text(undefined, { maxLength: 300 })),
-      status: optional(choice(['IN_QUEUE', 'IN_PROGRESS'])),
-      account_id: optional(text()),
-      older_seconds: optional(integer(undefined, { minimum: 0, maximum: ageMaxSeconds })),
-      ...pageQuery(50),
+    query: s.form({
+      upstream: s.optional(s.text(undefined, { maxLength: 300 })),
+      status: s.optional(s.choice(['IN_QUEUE', 'IN_PROGRESS'])),
+      account_id: s.optional(s.text()),
+      older_seconds: s.optional(s.integer(undefined, { minimum: 0, maximum: ageMaxSeconds })),
+      ...s.pageQuery(50),
     }),
-    reply: pageOf(OpenRequest),
+    reply: s.pageOf(OpenRequest),
   },
   async ({ query }, deps) => {
     const { upstream = null, status = null, account_id, older_seconds: older } = query;
@@ -220,10 +205,10 @@ export const cancel = operatorAction(
   {
     params: ['request_id'],
     query: CancelQuery,
-    reply: object({
-      request_id: id(),
-      status: choice(statuses),
-      cancel_requested_at: optional(time()),
+    reply: s.object({
+      request_id: s.id(),
+      status: s.choice(statuses),
+      cancel_requested_at: s.optional(s.time()),
     }),
   },
   async ({ params, query: { running } }, deps: RequestDeps) => {

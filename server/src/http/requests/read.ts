@@ -7,7 +7,7 @@ import { findCharge } from '../../ledger/bookings.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { operatorEndpoint, visitEndpoint } from '../endpoint.ts';
 import { idOf } from '../form.ts';
-import { anything, nullable, object } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import {
   detailOf,
   operatorDetailOf,
@@ -60,7 +60,7 @@ export const readAny = operatorEndpoint(
  * input only on purpose.
  */
 export const readInput = operatorEndpoint(
-  { params: ['request_id'], reply: object({ input: nullable(anything()) }) },
+  { params: ['request_id'], reply: s.object({ input: s.nullable(s.anything()) }) },
   async ({ params }, { db }) => {
     const found = await margins.findInput(db, idOf(params.request_id));
     if (found === null) throw new ApiError('not_found');

@@ -18,7 +18,7 @@ import type { EventStream } from '../../lib/sse.ts';
 import type { CallDeps, HttpDeps, KeyedRequest, RequestDeps, StreamDeps } from '../deps.ts';
 import { holdStream, mayHold } from '../event-streams.ts';
 import type { WithParams } from '../path.ts';
-import { choice, either, number, object, optional, type Static } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import type { Serializable } from '../schemas/serialize.ts';
 import { mayTry } from '../session/throttle.ts';
 import { keyedEndpoint } from '../endpoint.ts';
@@ -34,15 +34,15 @@ import { waitForChange, withWaitingShare } from '../api/waiting.ts';
 
 const waitMaxSeconds = 60;
 
-export const WaitQuery = object({
-  wait: optional(
-    number('The reply waits until the state changes, at most this many seconds.', {
+export const WaitQuery = s.object({
+  wait: s.optional(
+    s.number('The reply waits until the state changes, at most this many seconds.', {
       minimum: 0,
       maximum: waitMaxSeconds,
     }),
   ),
-  until: optional(
-    choice(
+  until: s.optional(
+    s.choice(
       ['change', 'final'],
       '`final`: a waiting call returns only at a final state. `change`: at any new state. ' +
         'Without `wait`, `until=final` waits up to 60 seconds.',
@@ -73,7 +73,7 @@ export const status = keyedEndpoint(
 export async function readStatus(
   req: StatusCall,
   reply: FastifyReply,
-  { wait, until }: Static<typeof WaitQuery>,
+  { wait, until }: s.Static<typeof WaitQuery>,
   deps: HttpDeps,
 ): Promise<StatusView> {
   const toTheEnd = until === 'final';
@@ -91,7 +91,7 @@ export async function readStatus(
 
 /** GET /requests/{request_id}/status/stream */
 export const stream = keyedEndpoint(
-  { params: ['request_id'], events: either([RequestStatus, StreamEnd]) },
+  { params: ['request_id'], events: s.either([RequestStatus, StreamEnd]) },
   ({ req, reply }, deps: StreamDeps & RequestDeps) =>
     follow(req, reply, deps, (events, shown) => events.send(JSON.stringify(shown), 'status')),
 );
@@ -202,7 +202,7 @@ export async function cancelRequest(
   req: StatusCall,
   deps: RequestDeps,
   { running = false } = {},
-): Promise<Serializable<Static<typeof Cancelled>>> {
+): Promise<Serializable<s.Static<typeof Cancelled>>> {
   const row = own(req, await deps.operations.status(requestId(req)));
   const { id: request_id, account_id, status: was } = row;
   const rule = running ? deps.catalog().models.get(row.model_id)?.on_cancel : undefined;

@@ -1,23 +1,23 @@
 import { roles } from '../../core/account/role.ts';
 import { sources } from '../../core/account/source.ts';
-import { choice, microUsd, named, object } from './schema.ts';
+import * as s from './schema.ts';
 
 /** Parts of accounts that several calls of the pages, or their events, share. */
 
-export const Role = named('Role', choice(roles));
+export const Role = s.named('Role', s.choice(roles));
 
-export const Funds = named(
+export const Funds = s.named(
   'Funds',
-  object({
-    available_usd_micro: microUsd('The amount that the account may spend.'),
-    reserved_usd_micro: microUsd('Reserved for open requests.'),
+  s.object({
+    available_usd_micro: s.microUsd('The amount that the account may spend.'),
+    reserved_usd_micro: s.microUsd('Reserved for open requests.'),
   }),
 );
 
-export const SourceName = named('SourceName', choice(sources));
+export const SourceName = s.named('SourceName', s.choice(sources));
 
 /** The money of deposits from one source. */
-export const SourceSum = named(
+export const SourceSum = s.named(
   'SourceSum',
-  object({ source: SourceName, amount_usd_micro: microUsd() }),
+  s.object({ source: SourceName, amount_usd_micro: s.microUsd() }),
 );

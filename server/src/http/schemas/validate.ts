@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { ReasonDetails } from '../../core/reasons.ts';
 import { isCalendarDay } from '../../lib/calendar-day.ts';
 import { isUuid } from '../../lib/id.ts';
-import { isMoney, object, type Schema, type Static, type TObject, type TSchema } from './schema.ts';
+import * as s from './schema.ts';
 import { objectOf } from '../../lib/json.ts';
 
 /** Reads query and body of a call by their schemas. Refuses an invalid field with `bad_request`. */
@@ -22,17 +22,20 @@ const ajv = new Ajv({
   },
 });
 
-const nothing = object({});
+const nothing = s.object({});
 
 /** Compiled at first use and kept as long as their schema. */
-const compiled = new WeakMap<TSchema, ValidateFunction>();
+const compiled = new WeakMap<s.TSchema, ValidateFunction>();
 
 /** A JSON body. Fields that are left out get their default. */
-export function readBody<S extends TObject>(schema: S, body: Record<string, unknown>): Static<S> {
+export function readBody<S extends s.TObject>(
+  schema: S,
+  body: Record<string, unknown>,
+): s.Static<S> {
   let validate = compiled.get(schema);
   if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
   // `Static` is the type of what the schema lets through.
-  if (validate(body)) return body as Static<S>;
+  if (validate(body)) return body as s.Static<S>;
   throw refusal(validate.errors![0]!);
 }
 
@@ -41,14 +44,14 @@ export function readBody<S extends TObject>(schema: S, body: Record<string, unkn
  * schema (`form`) refuses unknown parameters, because a list whose filter is ignored shows too
  * much. `more` are parameters that the handler reads itself.
  */
-export function readQuery<S extends TObject>(
+export function readQuery<S extends s.TObject>(
   schema: S,
   query: unknown,
-  more: TObject = nothing,
-): Static<S> {
+  more: s.TObject = nothing,
+): s.Static<S> {
   const given = objectOf(query);
   const names = Object.keys(given);
-  const { additionalProperties, properties }: Schema = schema;
+  const { additionalProperties, properties }: s.Schema = schema;
   if (additionalProperties === false && names.length > 0) {
     const allowed = Object.keys({ ...properties, ...more.properties });
     const odd = names.find((name) => !allowed.some((each) => isNamed(name, each)));
@@ -73,7 +76,7 @@ function isNamed(name: string, allowed: string): boolean {
   return allowed.endsWith('.NAME') ? name.startsWith(allowed.slice(0, -4)) : name === allowed;
 }
 
-function fromText(value: unknown, { type }: Schema): unknown {
+function fromText(value: unknown, { type }: s.Schema): unknown {
   if (typeof value !== 'string') return value;
   if (type === 'integer' && /^(0|[1-9]\d{0,14})$/.test(value)) return Number(value);
   if (type === 'number' && /^\d{1,15}(\.\d{1,3})?$/.test(value)) return Number(value);
@@ -84,7 +87,7 @@ function fromText(value: unknown, { type }: Schema): unknown {
 function refusal(error: ErrorObject): ApiError {
   const { keyword, params } = error;
   // `verbose` adds our own schema to the error.
-  const rule = (error.parentSchema ?? {}) as Schema;
+  const rule = (error.parentSchema ?? {}) as s.Schema;
   const { properties = {} } = rule;
   const at = error.instancePath.slice(1).split('/').filter(Boolean).map(unescaped);
   if (keyword === 'additionalProperties') {
@@ -127,20 +130,20 @@ function unescaped(part: string): string {
 }
 
 /** The rule for a field, in words and as values. */
-function ruleOf(rule: Schema): [words: string, limits: ReasonDetails | undefined] {
+function ruleOf(rule: s.Schema): [words: string, limits: ReasonDetails | undefined] {
   const words = valueRule(rule);
   return [rule.nullable ? `${words}, or null` : words, rule.rule ? undefined : limitsOf(rule)];
 }
 
-function limitsOf(rule: Schema): ReasonDetails {
+function limitsOf(rule: s.Schema): ReasonDetails {
   const { type, minimum, maximum, minItems: min_items, maxItems: max_items } = rule;
   const { minLength: min_length, maxLength: max_length } = rule;
   const one_of = rule.enum?.filter((each) => each !== null);
-  const format = isMoney(rule) ? 'usd_micro' : rule.format;
+  const format = s.isMoney(rule) ? 'usd_micro' : rule.format;
   return { type, format, one_of, minimum, maximum, min_length, max_length, min_items, max_items };
 }
 
-function valueRule(rule: Schema): string {
+function valueRule(rule: s.Schema): string {
   if (rule.rule) return rule.rule;
   if (rule.enum) return `one of ${rule.enum.filter((each) => each !== null).join(', ')}`;
   switch (rule.type) {
@@ -159,7 +162,7 @@ function valueRule(rule: Schema): string {
   }
 }
 
-function textRule(rule: Schema): string {
+function textRule(rule: s.Schema): string {
   const { format, pattern, minLength, maxLength } = rule;
   if (format === 'date-time') return 'a time with Z or an offset, such as 2027-01-31T00:00:00.000Z';
   // A plus sign in a query is read as a space.
@@ -169,7 +172,7 @@ function textRule(rule: Schema): string {
   if (format === 'uri') return 'an address';
   if (format === 'micro_usd')
     return `whole micro-USD as a decimal string, such as "2500000" for 2.50 USD, and at most "${microUsdMax}"`;
-  if (isMoney(rule))
+  if (s.isMoney(rule))
     return `whole micro-USD${pattern!.includes('0|') ? '' : ' above 0'} as a decimal string, such as "2500000" for 2.50 USD`;
   return `a string${range(minLength, maxLength, 'characters')}`;
 }

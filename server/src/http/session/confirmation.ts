@@ -7,7 +7,7 @@ import {
   findUnconfirmed,
   setNewPassword,
 } from '../../operations/accounts/person.ts';
-import { form, object, onlyTrue, optional, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { hasSignedUp } from './devices.ts';
 import { inSignIn } from '../database-share.ts';
@@ -27,15 +27,18 @@ const resetsOfAddress = { max: 10, seconds: 60 };
 export const guessesOfPerson = { max: 20, seconds: 900 };
 
 /** The token of a link in an e-mail. */
-export const linkToken = text(undefined, { minLength: 1, maxLength: 100 });
+export const linkToken = s.text(undefined, { minLength: 1, maxLength: 100 });
 /** The password of the person whom a link is for. */
-export const holdersPassword = optional(
-  text('Required in a browser that is not known to be theirs.', { maxLength: passwordMax }),
+export const holdersPassword = s.optional(
+  s.text('Required in a browser that is not known to be theirs.', { maxLength: passwordMax }),
 );
 
 /** POST /api/confirm: confirms the address of a sign-up with the token of the link sent to it. */
 export const confirm = openPageEndpoint(
-  { body: form({ token: linkToken, password: holdersPassword }), reply: object({ email: text() }) },
+  {
+    body: s.form({ token: linkToken, password: holdersPassword }),
+    reply: s.object({ email: s.text() }),
+  },
   async ({ req, body }, deps) => {
     await throttle(deps, 'confirmation', networkOf(req.address), readsOfAddress);
     const person = await findUnconfirmed(deps.db, body.token);
@@ -68,8 +71,8 @@ export async function demandPassword(
 /** POST /api/auth/reset-password: sets a new password with the token of a link. */
 export const reset = openPageEndpoint(
   {
-    body: form({ newPassword: text(), token: linkToken }),
-    reply: object({ status: onlyTrue() }),
+    body: s.form({ newPassword: s.text(), token: linkToken }),
+    reply: s.object({ status: s.onlyTrue() }),
   },
   async ({ req, body: { newPassword, token } }, deps) => {
     await throttle(deps, 'new password', networkOf(req.address), resetsOfAddress);

@@ -4,7 +4,7 @@ import * as sessions from '../../db/accounts/sessions.ts';
 import { networkOf } from '../../lib/caller-address.ts';
 import { emailOf } from '../../operations/accounts/account.ts';
 import { askForEmail, findPersonOfChange, confirmEmail } from '../../operations/accounts/email.ts';
-import { choice, email, form, object, optional, text } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
 import { openPageEndpoint, visitEndpoint } from '../endpoint.ts';
@@ -24,13 +24,13 @@ const readsOfAddress = { max: 60, seconds: 600 };
  */
 export const ask = visitEndpoint(
   {
-    body: form({
-      email: email(),
-      password: optional(
-        text('Required if the person has a password.', { maxLength: passwordMax }),
+    body: s.form({
+      email: s.email(),
+      password: s.optional(
+        s.text('Required if the person has a password.', { maxLength: passwordMax }),
       ),
     }),
-    reply: object({ status: choice(['check_mail']) }),
+    reply: s.object({ status: s.choice(['check_mail']) }),
   },
   async ({ req, body }, deps) => {
     const { web, db } = deps;
@@ -66,7 +66,10 @@ export const ask = visitEndpoint(
  * browser in which the person is signed in, or with their password.
  */
 export const confirm = openPageEndpoint(
-  { body: form({ token: linkToken, password: holdersPassword }), reply: object({ email: text() }) },
+  {
+    body: s.form({ token: linkToken, password: holdersPassword }),
+    reply: s.object({ email: s.text() }),
+  },
   async ({ req, body }, deps) => {
     await throttle(deps, 'e-mail link', networkOf(req.address), readsOfAddress);
     const id = await findPersonOfChange(deps.db, body.token);

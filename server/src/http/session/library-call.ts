@@ -6,7 +6,7 @@ import { authPath } from './auth-library.ts';
 import { nameOfEmail } from './auth-tables.ts';
 import { fetchHeaders, readJsonForm, type WebDeps } from './visit.ts';
 import { isObject, objectOf } from '../../lib/json.ts';
-import { object } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { readBody, readQuery } from '../schemas/validate.ts';
 import { authCalls } from './auth-calls.ts';
 
@@ -33,7 +33,7 @@ export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<L
   demandOwnTargets([...url.searchParams, ...Object.entries(given)], origin);
   const path = route.slice(authPath.length);
   const isPost = req.method === 'POST';
-  const fields = fieldsOf.get(`${isPost ? 'POST' : 'GET'} ${path}`) ?? object({});
+  const fields = fieldsOf.get(`${isPost ? 'POST' : 'GET'} ${path}`) ?? s.object({});
   // The library gets exactly the fields that were checked.
   const body = isPost ? objectOf(readBody(fields, given)) : {};
   url.search = isPost ? '' : searchOf(objectOf(readQuery(fields, req.query)));

@@ -14,17 +14,7 @@ import { sendFile } from '../api/files.ts';
 import { ChatRequest } from '../api/chat/chat-schema.ts';
 import { Estimate, Model } from '../api/model-schema.ts';
 import type { WithParams } from '../path.ts';
-import {
-  integer,
-  list,
-  microUsd,
-  named,
-  nullable,
-  object,
-  record,
-  text,
-  time,
-} from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
 import { visitEndpoint, type Endpoint } from '../endpoint.ts';
 import { keyBounds } from '../keys.ts';
@@ -91,17 +81,17 @@ function suspended(): ApiError {
 /** GET /studio/allowance: everything that decides whether the next request can be paid. */
 export const allowance = visitEndpoint(
   {
-    reply: named(
+    reply: s.named(
       'Allowance',
-      object({
-        available_usd_micro: microUsd(),
-        reserved_usd_micro: microUsd(),
-        limit_usd_micro: nullable(microUsd("The studio key's monthly limit.")),
-        spent_usd_micro: microUsd(),
-        resets_at: nullable(time()),
-        open_jobs: integer(),
-        open_jobs_limit: integer(),
-        upload_max_bytes: integer(),
+      s.object({
+        available_usd_micro: s.microUsd(),
+        reserved_usd_micro: s.microUsd(),
+        limit_usd_micro: s.nullable(s.microUsd("The studio key's monthly limit.")),
+        spent_usd_micro: s.microUsd(),
+        resets_at: s.nullable(s.time()),
+        open_jobs: s.integer(),
+        open_jobs_limit: s.integer(),
+        upload_max_bytes: s.integer(),
       }),
     ),
   },
@@ -120,11 +110,11 @@ export const allowance = visitEndpoint(
   },
 );
 
-const samples = record(text(), 'Paths of pictures that show what models make, by model id.');
+const samples = s.record(s.text(), 'Paths of pictures that show what models make, by model id.');
 
 /** GET /studio/models: the catalog at the prices that this account pays. */
 export const models = visitEndpoint(
-  { reply: object({ data: list(Model), samples }) },
+  { reply: s.object({ data: s.list(Model), samples }) },
   async ({ req }, { db, catalog, runTimes }) => {
     const { price_ppm } = (await accounts.find(db, req.account_id))!;
     const times = await runTimes();
@@ -141,7 +131,7 @@ export const models = visitEndpoint(
 );
 
 const { kind: _kind, unknown_inputs: _unknown, ...priced } = Estimate.properties;
-const ChatPrice = named('ChatPrice', object({ ...priced, max_tokens: integer() }));
+const ChatPrice = s.named('ChatPrice', s.object({ ...priced, max_tokens: s.integer() }));
 
 /** POST /studio/chat-price: the most that a chat call can cost. */
 export const chatPrice: Endpoint<Visit, WebDeps> = {

@@ -15,7 +15,7 @@ import { received, submitTranslated } from '../api/translated/submit.ts';
 import { jobHeaders } from '../call.ts';
 import type { FileDeps, RequestDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import { choice, id, integer, object, optional } from '../schemas/schema.ts';
+import * as s from '../schemas/schema.ts';
 import { DeletedVideo, Video, VideoCreation, VideoList } from './videos-schema.ts';
 
 /** OpenAI's Videos: each video is a request of the queue. */
@@ -81,10 +81,10 @@ async function findVideos(ids: string[], deps: RequestDeps) {
   });
 }
 
-const ListQuery = object({
-  after: optional(id('The last video of the page before.')),
-  limit: integer('Videos of a page.', { minimum: 0, maximum: 100, default: 20 }),
-  order: choice(['asc', 'desc'], 'By creation.', { default: 'desc' }),
+const ListQuery = s.object({
+  after: s.optional(s.id('The last video of the page before.')),
+  limit: s.integer('Videos of a page.', { minimum: 0, maximum: 100, default: 20 }),
+  order: s.choice(['asc', 'desc'], 'By creation.', { default: 'desc' }),
 });
 
 /** Inputs can be large: so many are in memory at a time. */
@@ -115,8 +115,8 @@ export const list = keyedEndpoint(
 );
 
 const variants = ['video', 'thumbnail', 'spritesheet'] as const;
-const ContentQuery = object({
-  variant: choice(variants, 'Which of the outputs.', { default: 'video' }),
+const ContentQuery = s.object({
+  variant: s.choice(variants, 'Which of the outputs.', { default: 'video' }),
 });
 
 /** GET and HEAD /videos/{request_id}/content */

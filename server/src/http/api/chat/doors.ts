@@ -9,7 +9,7 @@ import { chatMaxBytes, readObject } from '../../body.ts';
 import { asksFor } from '../../call.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
 import { ErrorBody } from '../../schemas/error-schema.ts';
-import { either } from '../../schemas/schema.ts';
+import * as s from '../../schemas/schema.ts';
 import * as chat from './chat-schema.ts';
 import { chatEndpoint } from './call-model.ts';
 import * as messages from './messages-schema.ts';
@@ -21,7 +21,7 @@ export const createCompletion = chatEndpoint(
   {
     rawBody: chat.ChatRequest,
     written: chat.ChatCompletion,
-    events: either([chat.ChatChunk, ErrorBody]),
+    events: s.either([chat.ChatChunk, ErrorBody]),
   },
 );
 

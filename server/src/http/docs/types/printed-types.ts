@@ -1,5 +1,5 @@
 import { microUsdPattern } from '../../../core/price/money.ts';
-import { signedMicroUsdPattern, type Schema } from '../../schemas/schema.ts';
+import * as s from '../../schemas/schema.ts';
 
 /** TypeScript types, printed from JSON Schemas. */
 
@@ -11,13 +11,13 @@ export interface PrintOptions {
 }
 
 /** The type of a schema; if the schema has a name, only the name. */
-export function typeOf(schema: Schema, printing: PrintOptions, indent = ''): string {
+export function typeOf(schema: s.Schema, printing: PrintOptions, indent = ''): string {
   const type = namedType(schema, printing) ?? bodyOf(schema, printing, indent);
   return schema.nullable === true && !/\bnull$/.test(type) ? `${type} | null` : type;
 }
 
 /** The type itself, even if the schema has a name. */
-export function bodyOf(schema: Schema, printing: PrintOptions, indent = ''): string {
+export function bodyOf(schema: s.Schema, printing: PrintOptions, indent = ''): string {
   const { enum: members, anyOf, type, items } = schema;
   if (members) return members.map(literal).join(' | ');
   if (anyOf) {
@@ -34,11 +34,11 @@ export function bodyOf(schema: Schema, printing: PrintOptions, indent = ''): str
 }
 
 /** A doc comment with the description, or nothing. */
-export function comment({ description }: Schema, indent: string): string {
+export function comment({ description }: s.Schema, indent: string): string {
   return description !== undefined ? `${indent}/** ${description} */\n` : '';
 }
 
-function namedType({ $ref, title }: Schema, { nameOf }: PrintOptions): string | null {
+function namedType({ $ref, title }: s.Schema, { nameOf }: PrintOptions): string | null {
   if ($ref !== undefined) return nameOf($ref.split('/').at(-1)!);
   return title === undefined ? null : nameOf(title);
 }
@@ -47,11 +47,11 @@ function literal(member: unknown): string {
   return typeof member === 'string' ? `'${member}'` : String(member);
 }
 
-function isAmount({ pattern }: Schema): boolean {
-  return pattern === microUsdPattern || pattern === signedMicroUsdPattern;
+function isAmount({ pattern }: s.Schema): boolean {
+  return pattern === microUsdPattern || pattern === s.signedMicroUsdPattern;
 }
 
-function objectType(schema: Schema, printing: PrintOptions, indent: string): string {
+function objectType(schema: s.Schema, printing: PrintOptions, indent: string): string {
   const { properties = {}, required = [], additionalProperties: more } = schema;
   const fields = Object.entries(properties);
   const rest = more === true ? 'unknown' : more ? typeOf(more, printing, indent) : null;
