@@ -39,7 +39,13 @@ export interface MendedCounter {
   account_id: string;
   /** Null: a counter of the account. */
   key_id: string | null;
-  counter: 'open_jobs' | 'month' | 'pending_usd_micro' | 'posted_usd_micro' | 'daily_sums';
+  counter:
+    | 'open_jobs'
+    | 'month'
+    | 'pending_usd_micro'
+    | 'posted_usd_micro'
+    | 'daily_sums'
+    | 'daily_usage';
   was: string;
   is: string;
 }
@@ -130,24 +136,35 @@ function writeAccounts(tx: Transaction, changes: MendedCounter[]): void {
     where b.account_id = d.account_id`);
 }
 
+/** Sums of days that a law proves: the rows that say which days are stored, and the sums. */
+const daily = [
+  ['spend_days_recompute', 'daily_sums', 'spend_rollups', 'spend_days'],
+  ['usage_days_recompute', 'daily_usage', 'usage_rollups', 'usage_days'],
+] as const;
+
 /** Drops the stored days of accounts with a wrong one. They are stored again when next read. */
 async function dropWrongDays(tx: Transaction, accountIds: string[]): Promise<MendedCounter[]> {
-  const { broken } = laws.find(({ name }) => name === 'spend_days_recompute')!;
-  const wrong = await tx.run<{ account_id: string; days: bigint }>(
-    rawSql(
-      `select account_id, count(*) as days from (${broken(everything)}) broken
-       where account_id = any($1::uuid[]) group by 1`,
-      [`{${accountIds.join()}}`],
-    ),
-  );
-  const ids = wrong.map(({ account_id }) => account_id);
-  tx.send(sql`delete from spend_rollups where account_id = any(${ids}::uuid[])`);
-  tx.send(sql`delete from spend_days where account_id = any(${ids}::uuid[])`);
-  return wrong.map(({ account_id, days }) => ({
-    account_id,
-    key_id: null,
-    counter: 'daily_sums',
-    was: `${days} wrong`,
-    is: 'computed again when they are next read',
-  }));
+  const mended: MendedCounter[] = [];
+  for (const [law, counter, ...tables] of daily) {
+    const { broken } = laws.find(({ name }) => name === law)!;
+    const wrong = await tx.run<{ account_id: string; days: bigint }>(
+      rawSql(
+        `select account_id, count(*) as days from (${broken(everything)}) broken
+         where account_id = any($1::uuid[]) group by 1`,
+        [`{${accountIds.join()}}`],
+      ),
+    );
+    const ids = `{${wrong.map(({ account_id }) => account_id).join()}}`;
+    for (const table of tables)
+      tx.send(rawSql(`delete from ${table} where account_id = any($1::uuid[])`, [ids]));
+    for (const { account_id, days } of wrong)
+      mended.push({
+        account_id,
+        key_id: null,
+        counter,
+        was: `${days} wrong`,
+        is: 'computed again when they are next read',
+      });
+  }
+  return mended;
 }

@@ -185,6 +185,44 @@ export const countedLaws: Law[] = [
         or d.requests is distinct from t.requests or t.open`,
   },
   {
+    name: 'usage_days_recompute',
+    by: 'accounts',
+    counter_of: 'account_id',
+    says: 'the stored usage of an account by day equals that recomputed from its requests and refunds of these days',
+    broken: ({ accounts }) => `
+      with marked as (
+        select account_id, day, day::timestamp at time zone 'utc' as began,
+          (day + 1)::timestamp at time zone 'utc' as ended
+        from usage_rollups where ${accounts('account_id')}),
+      counted as (
+        select m.account_id, m.day, q.model_id, q.key_id, q.person_id,
+          (q.status = 'COMPLETED')::int as completed, (q.status = 'FAILED')::int as failed,
+          q.charged_usd_micro as charged, s.input_tokens, s.output_tokens, s.cached_tokens,
+          s.reasoning_tokens
+        from marked m join request_results s on s.account_id = m.account_id
+          and s.created_at >= m.began and s.created_at < m.ended
+          join requests q on q.id = s.request_id
+        union all
+        select m.account_id, m.day, q.model_id, q.key_id, q.person_id, 0, 0, -t.amount_usd_micro,
+          0, 0, 0, 0
+        from marked m join transfers t on t.account_id = m.account_id and t.kind = 'deposit'
+          and t.refunded_id is not null and t.created_at >= m.began and t.created_at < m.ended
+          join requests q on q.id = t.refunded_id
+        union all
+        select account_id, day, model_id, key_id, person_id, -completed, -failed,
+          -charged_usd_micro, -input_tokens, -output_tokens, -cached_tokens, -reasoning_tokens
+        from usage_days where ${accounts('account_id')}),
+      missed as (
+        select account_id, day, model_id, key_id, person_id, sum(completed) as completed,
+          sum(failed) as failed, sum(charged) as charged, sum(input_tokens) as input_tokens,
+          sum(output_tokens) as output_tokens, sum(cached_tokens) as cached_tokens,
+          sum(reasoning_tokens) as reasoning_tokens
+        from counted group by 1, 2, 3, 4, 5)
+      select * from missed
+      where completed <> 0 or failed <> 0 or charged <> 0 or input_tokens <> 0
+        or output_tokens <> 0 or cached_tokens <> 0 or reasoning_tokens <> 0`,
+  },
+  {
     name: 'nothing_is_orphaned',
     by: 'requests',
     says: 'the row that another row belongs to always exists, and no required row is missing',

@@ -552,6 +552,23 @@ const sabotages: Sabotage[] = [
     breaks: ['spend_days_recompute'],
   },
   {
+    what: 'usage of a day that was never used',
+    sql: `insert into usage_days values (:who, current_date - 2, 'm', :key, null, 1, 0, 5, 0, 0, 0, 0)`,
+    breaks: ['usage_days_recompute'],
+  },
+  {
+    what: 'a day that is stored without its usage',
+    sql: `insert into usage_rollups values (:who, (now() at time zone 'utc')::date)`,
+    breaks: ['usage_days_recompute'],
+  },
+  {
+    what: 'a stored day without its refund',
+    sql: `insert into usage_rollups values (:fourth, (now() at time zone 'utc')::date);
+      insert into usage_days select account_id, (now() at time zone 'utc')::date, model_id, key_id,
+        null, 1, 0, charged_usd_micro, 0, 0, 0, 0 from requests where id = :refunded`,
+    breaks: ['usage_days_recompute'],
+  },
+  {
     what: 'an account without a balance',
     sql: `insert into accounts (id, email, webhook_secrets) values (gen_random_uuid(), 'x@x.test', '{x}')`,
     breaks: ['nothing_is_orphaned'],

@@ -24,6 +24,7 @@ before(async () => {
     from balances`);
   await change(`insert into spend_days select account_id, (created_at at time zone 'utc')::date, kind,
     model_id, charged_usd_micro, 1 from requests where status = 'COMPLETED'`);
+  await change(`insert into usage_rollups select account_id, current_date - 4 from balances`);
   await service.audit();
 });
 after(() => service.stop());
@@ -75,6 +76,12 @@ const wrong: [what: string, sql: string, counters: RegExp[]][] = [
     'the sum of a day',
     'update spend_days set charged_usd_micro = 1 where account_id = $1',
     [/^daily_sums of the account: 1 wrong → computed again/],
+  ],
+  [
+    'the usage of a day',
+    `insert into usage_days select account_id, current_date - 4, 'm', id, null, 1, 0, 5, 0, 0, 0, 0
+      from keys where account_id = $1`,
+    [/^daily_usage of the account: 1 wrong → computed again/],
   ],
   [
     'a month that is over',

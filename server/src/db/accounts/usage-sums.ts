@@ -1,7 +1,8 @@
 import type { Metadata } from '../../core/request/metadata.ts';
 import { rawSql, type Connection } from '../../lib/sql/sql.ts';
 import { hasPairs } from '../requests/metadata.ts';
-import { boundary, chargeSums, entries, sums } from './revenue.ts';
+import { boundary, entries, sums } from './revenue.ts';
+import { counts, usageSums, usageTotals, type Period } from './usage-days.ts';
 
 /**
  * Sums by day, model, account, key, person or metadata: over all accounts for the operator, or over
@@ -40,10 +41,7 @@ export function isStored(by: readonly Group[]): boolean {
   return !by.includes('key') && !(by.includes('model') && by.includes('account'));
 }
 
-interface Page {
-  /** Days (UTC), such as 2027-01-31: `from` is included, `to` is not. */
-  from: string;
-  to: string;
+interface Page extends Period {
   /** The values of the last row of the page before, in the order of `by`. */
   above: (string | null)[] | null;
   limit: number;
@@ -127,6 +125,13 @@ export interface AccountUsageQuery extends AccountGroups, Page {
   key_id: string | null;
   /** Only requests that have all these pairs. */
   metadata: Metadata | null;
+  /** Days of the period before this one are stored. */
+  stored_to: string;
+}
+
+/** Whether stored days have these sums; otherwise all requests of the period are read. */
+export function isStoredOf({ names, metadata }: Pick<AccountUsageQuery, 'names' | 'metadata'>) {
+  return names.length === 0 && metadata === null;
 }
 
 export interface AccountUsageRow {
@@ -145,18 +150,14 @@ export interface AccountUsageRow {
   reasoning_tokens: bigint;
 }
 
-const tokens = ['input_tokens', 'output_tokens', 'cached_tokens', 'reasoning_tokens'] as const;
-const accountTotals = ['completed', 'failed', 'charged_usd_micro', ...tokens];
-const tokenSums = tokens.map((name) => `coalesce(sum(${name}), 0)::bigint`).join(', ');
-
-/** One account's usage, sorted by its groups. Reads all its requests of the period. */
+/** One account's usage, sorted by its groups. */
 export function readUsageOf(db: Connection, query: AccountUsageQuery): Promise<AccountUsageRow[]> {
   const { by, names, from, to, limit } = query;
   const values: unknown[] = [from, to, limit];
   const inMetadata = names.map((_, i): Column => [`metadata_${i}`, `metadata_${i}`]);
   const grouped = [...by.map((group) => columns[group]), ...inMetadata].map(([name]) => name);
   const parts = accountParts(query, grouped, values);
-  const of = { parts, by: grouped, totals: accountTotals };
+  const of = { parts, by: grouped, totals: usageTotals };
   const all = [columns.day, columns.model, columns.key, columns.person, ...inMetadata];
   const page = pageSql(of, all, query.above, values);
   const pairs = names.map((name, i) => `$${values.push(name)}::text, metadata_${i}`).join(', ');
@@ -183,10 +184,15 @@ function accountParts(query: AccountUsageQuery, grouped: string[], values: unkno
   const read = names.map((name, i) => `, i.metadata ->> ${bind(name)}::text as metadata_${i}`);
   const joined = names.length === 0 ? '' : 'left join request_inputs i using (request_id)';
   const plain = grouped.join(', ');
-  // Leaves out starts that were left for the next route: they are neither requests nor charges.
-  return `select ${plain}, ${chargeSums}, ${tokenSums}
+  const isStored = query.stored_to > query.from;
+  const live = isStored ? `${bind(query.stored_to)}::date::timestamp` : firstDay;
+  const requests = `select ${plain}, ${usageSums}
     from (select e.*${read.join('')}
-      from (${entries(inPeriod(firstDay), more, account)}) e ${joined}
-      where done is not null or charged is not null) e
+      from (${entries(inPeriod(live), more, account)}) e ${joined}
+      where ${counts}) e
     group by ${plain}`;
+  if (!isStored) return requests;
+  return `select ${plain}, ${usageTotals.join(', ')} from usage_days r
+    where account_id = ${account} and day >= $1::date and day < ${live} ${more}
+    union all ${requests}`;
 }

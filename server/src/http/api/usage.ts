@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { metadataAsked, nameAsked } from '../../core/request/metadata.ts';
 import {
+  isStoredOf,
   readUsageOf,
   type AccountGroups,
   type AccountUsageQuery,
@@ -8,6 +9,7 @@ import {
 } from '../../db/accounts/usage-sums.ts';
 import { objectOf } from '../../lib/json.ts';
 import { readWithin } from '../../lib/sql/time-limit.ts';
+import { rollUpUsage } from '../../operations/accounts/roll-up.ts';
 import { inSum } from '../database-share.ts';
 import type { CallDeps, ShareDeps } from '../deps.ts';
 import * as s from '../schemas/schema.ts';
@@ -86,9 +88,15 @@ export const usage = keyedEndpoint(
 /** Throws `bad_request` if the sum takes too long. */
 async function sumUp(
   { db, settings }: CallDeps,
-  query: AccountUsageQuery,
+  query: Omit<AccountUsageQuery, 'stored_to'>,
 ): Promise<AccountUsageRow[]> {
-  const rows = await readWithin(db, settings.times.usageSumMs, (tx) => readUsageOf(tx, query));
+  const { usageSumMs } = settings.times;
+  const stored_to = isStoredOf(query)
+    ? await rollUpUsage(db, query.account_id, query, usageSumMs)
+    : query.from;
+  const rows =
+    stored_to !== null &&
+    (await readWithin(db, usageSumMs, (tx) => readUsageOf(tx, { ...query, stored_to })));
   if (rows) return rows;
   throw new ApiError('bad_request', {
     message: 'There are too many requests in these days to add up. Ask for fewer days.',

@@ -1,6 +1,8 @@
 import * as revenue from '../../db/accounts/revenue.ts';
 import * as spend from '../../db/accounts/spend.ts';
+import { findUnstored, storeDay, type Period } from '../../db/accounts/usage-days.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import { readWithin } from '../../lib/sql/time-limit.ts';
 import { dayMs } from '../../lib/day.ts';
 
 /** The longest period that the pages show, and the same number of days before it. */
@@ -27,6 +29,28 @@ export async function rollUpSpend(db: Database, account_id: string, now: number)
     if (until < to) await spend.rollUp(tx, account_id, until, to);
     return (await spend.findRolledUp(tx, account_id))!.until;
   });
+}
+
+/**
+ * Stores the sums of an account's past days of this period, each in a transaction of its own, so
+ * that a next call goes on where this one ran out of time. Returns the day up to which they are
+ * stored; null: there was not enough time.
+ */
+export async function rollUpUsage(
+  db: Database,
+  account_id: string,
+  period: Period,
+  ms: number,
+): Promise<string | null> {
+  const end = performance.now() + ms;
+  const { stored_to, days } = await findUnstored(db, account_id, period);
+  for (const day of days) {
+    const left = Math.ceil(end - performance.now());
+    if (left <= 0) return null;
+    const stored = await readWithin(db, left, (tx) => storeDay(tx, account_id, day));
+    if (stored === null) return null;
+  }
+  return stored_to;
 }
 
 function midnightBefore(ms: number): Date {
