@@ -1,7 +1,7 @@
 import { rawSql, type Connection } from '../../lib/sql/sql.ts';
 import { boundary, chargeSums, entries } from './revenue.ts';
 
-/** Stored sums of past days of an account. Once a day is over, nothing that counts in it changes. */
+/** Stored sums of past days of an account. Nothing that counts in a day changes once it is over. */
 
 export const tokens = [
   'input_tokens',
