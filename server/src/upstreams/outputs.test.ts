@@ -35,6 +35,7 @@ const cases: [what: string, output: unknown, told: string[], fields?: object][] 
     [],
     { images: [{ url: 'output' }] },
   ],
+  ['hexadecimal bytes', { b64_json: bytes.toString('hex') }, ['out: bytes']],
   ['base64 in lines', { b64_json: base64.replaceAll(/.{20}/g, '$&\r\n') }, ['out: bytes']],
   ['bytes that are none', { images: [{ b64_json: '!' }] }, [], { images: [{ b64_json: '!' }] }],
   ['empty places', [null, '', {}, address, { url: null }, []], [`out: ${address}`]],

@@ -176,9 +176,13 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^\s*https?:\/\//i.test(value) && URL.canParse(value);
 }
 
+/** Hexadecimal bytes, as MiniMax sends sound; they would be base64, too. */
+const hex = /^(?:[\da-f]{2})+$/;
+
 /** Some services write the end of a `data:` address's head before the bytes. */
 function bytesIn(value: unknown): Source | null {
   if (typeof value !== 'string') return null;
+  if (hex.test(value)) return { source: { bytes: Buffer.from(value, 'hex') } };
   const base64 = asBase64(value.replace(/^\s*(?:[\w.+-]+\/[\w.+-]+;)?base64,/i, ''));
   return base64 ? { source: { bytes: Buffer.from(base64, 'base64') } } : null;
 }

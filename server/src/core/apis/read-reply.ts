@@ -4,6 +4,7 @@ import type { ReplyEvent } from '../chat/reply.ts';
 import type { ReplyContext, EndOfBytes, OpenReader, ReplyReader } from './api.ts';
 import type { ChatRefusal } from '../chat/refusal.ts';
 import { isFilled } from '../check.ts';
+import { jsonIn } from './reading/pieces.ts';
 
 /** Ample: the last event of OpenAI's Responses repeats the whole reply, and the call's tools. */
 const pieceMaxChars = 32 * 1024 * 1024;
@@ -95,7 +96,7 @@ class Reading {
     this.#pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
       if (this.isOver() || lifeSign.test(text)) return;
       // Some proxies encode each value twice.
-      const piece = typeof value === 'string' ? (parseJson(value) ?? value) : value;
+      const piece = jsonIn(value);
       if (endMark.test(text)) this.#isMarked = true;
       else
         for (const each of Array.isArray(piece) ? piece : [piece])
@@ -224,20 +225,12 @@ function saysNoFault({ code, status, type, object, event }: Json): boolean {
 function innermost(error: Json): Json {
   const { raw } = objectOf(error.metadata);
   for (const text of [raw, error.message]) {
-    const inner = objectOf(typeof text === 'string' ? parseJson(text.replace(/^[^{]*/, '')) : null);
+    const inner = objectOf(jsonIn(typeof text === 'string' ? text.replace(/^[^{]*/, '') : null));
     const errors = [inner, ...Object.values(inner).filter(isObject)].map(errorIn);
     const own = errors.find((each) => each !== null);
     if (own) return { ...error, ...own };
   }
   return isFilled(raw) ? { ...error, message: raw } : error;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
 }
 
 /** The value of a field `error`. Empty values are no error. */

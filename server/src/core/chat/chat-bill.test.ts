@@ -101,6 +101,24 @@ const cases: [what: string, said: ReplyCase, failed: boolean, bill: ExpectedUsag
     { prompt_tokens: 900, completion_tokens: 4 },
   ],
   [
+    'a usage of the completion and the total has the prompt',
+    { content: text, finish: 'stop', usage: { completion_tokens: 5, total_tokens: 905 } },
+    false,
+    { prompt_tokens: 900, completion_tokens: 5 },
+  ],
+  [
+    'a usage of a total alone has the completion counted, and the prompt is the rest',
+    { content: text, finish: 'stop', usage: { total_tokens: 904 } },
+    false,
+    { prompt_tokens: 900, completion_tokens: 4 },
+  ],
+  [
+    'a caller who left after a total alone pays no less',
+    { content: text, usage: { total_tokens: 5 }, left: true },
+    false,
+    counted(4),
+  ],
+  [
     'a usage of a prompt of zero alone is none',
     { content: text, finish: 'stop', usage: { prompt_tokens: 0 } },
     false,

@@ -72,10 +72,17 @@ export function chargeableUsage(
     prompt_tokens: promptTokens(said, model, end, isBound),
     ...(!isBound && notCached),
   };
-  if (!isBound) return { ...prompt, completion_tokens: counts.countTokens(text) };
   const isHidden = end === 'oversized' || model.hidden_tokens;
   const bound = isHidden ? max_tokens : counts.boundTokens(text, max_tokens);
-  return { ...prompt, completion_tokens: Math.min(bound, max_tokens) };
+  const written = isBound ? Math.min(bound, max_tokens) : counts.countTokens(text);
+  const total = isCut && !hasFinished ? null : reported?.total_tokens;
+  if (!isTokenCount(total)) return { ...prompt, completion_tokens: written };
+  const completion_tokens = Math.min(written, total);
+  return {
+    prompt_tokens: total - completion_tokens,
+    completion_tokens,
+    ...(!isBound && notCached),
+  };
 }
 
 /** The usage that counts. A reply that comes whole reports it once, so that 0 is a count there. */

@@ -47,11 +47,6 @@ describe('reasoning', () => {
     test(`${what}: ${output} tokens`, () => {
       assert.equal(readUsage({ ...told, ...report })!.completion_tokens, output);
     });
-
-  test('in a total without a prompt is not known', () => {
-    const report = { completion_tokens, total_tokens: 1_550 };
-    assert.equal(readUsage(report)!.completion_tokens, 50);
-  });
 });
 
 describe('a prompt of 100 tokens', () => {
@@ -223,7 +218,19 @@ describe('a report in the names of another service', () => {
       { prompt_tokens: 1_000, cached_tokens: 900 },
       { prompt_tokens: 1_000, prompt_tokens_details: { cached_tokens: 900 } },
     ],
-    ['without a prompt', { completion_tokens: 10, total_tokens: 1_010 }, { completion_tokens: 10 }],
+    ['without a prompt', { completion_tokens: 10 }, { completion_tokens: 10 }],
+    [
+      'whose prompt is the rest of the total',
+      { completion_tokens: 10, total_tokens: 1_010 },
+      counted,
+    ],
+    ['whose completion is the rest', { prompt_tokens: 1_000, total_tokens: 1_010 }, counted],
+    ['of a total alone', { total_tokens: 1_010 }, { total_tokens: 1_010 }],
+    [
+      'of a total below its part',
+      { completion_tokens: 10, total_tokens: 9 },
+      { completion_tokens: 10 },
+    ],
     [
       'of zero',
       { prompt_tokens: 0, completion_tokens: 0 },

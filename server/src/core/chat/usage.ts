@@ -110,6 +110,16 @@ function reportIn(usage: Json): Report {
   for (const name of promptDetails) addCounts(counts, top[name], ['cached', 'written']);
   for (const name of completionDetails) addCounts(counts, top[name], ['reasoning']);
   const own = (...list: string[]) => Math.max(...list.map((name) => tokenCountIn(top[name]) ?? 0));
+  const { total } = counts;
+  const completion = completionOf(counts);
+  // If only one part is missing, it is the rest of the total.
+  if (isTokenCount(total)) {
+    const { prompt } = counts;
+    if (prompt === undefined && completion !== null && total > completion)
+      counts.prompt = total - completion;
+    if (isTokenCount(prompt) && counts.completion === undefined && total > prompt)
+      counts.completion = total - prompt;
+  }
   return {
     ...counts,
     reasoning: counts.thoughts ?? counts.reasoning,
@@ -167,20 +177,30 @@ export function isReport(value: unknown): value is Json {
   return Object.keys(value).some((name) => reported.has(snake(name)));
 }
 
-const reported = new Set(['cost', ...names.prompt, ...names.completion, ...names.thoughts]);
+const reported = new Set([
+  'cost',
+  ...names.prompt,
+  ...names.completion,
+  ...names.total,
+  ...names.thoughts,
+]);
 
 /**
  * A report with the names of chat completions, in which the prompt includes all cached tokens and
  * the completion all reasoning. `readUsage` and `promptUsageOf` give the same for it. Other details
- * stay. Null if it has neither a usable count nor a cost.
+ * stay. Null if it has neither a usable count nor a cost. A total alone stays as it is.
  */
 export function usageOfReport(report: Json): Json | null {
   const counts = reportOf(report);
   const usage = usageIn(counts);
   const prompt = usage ?? promptUsageIn(counts);
   const others = Object.entries(report).filter(([name]) => !isMoved(name));
-  if (prompt === null) return 'cost' in report ? Object.fromEntries(others) : null;
-  const { cached, written, reasoning } = counts;
+  const { cached, written, reasoning, total } = counts;
+  if (prompt === null) {
+    const isAlone = counts.prompt === undefined && counts.completion === undefined;
+    const counted = isAlone && isTokenCount(total) && total > 0 && { total_tokens: total };
+    return counted || 'cost' in report ? { ...Object.fromEntries(others), ...counted } : null;
+  }
   const { prompt_tokens, cached_tokens, cache_write_tokens } = prompt;
   const ofPrompt = {
     ...detailsIn(report, promptDetails),
@@ -253,8 +273,9 @@ function promptOf(report: Report): Omit<Usage, 'completion_tokens'> | null {
  * The completion with its reasoning. Some upstreams do not count reasoning as completion: xAI
  * reports it separately, Gemini's older form shows it only in the total.
  */
-function completionOf(report: Report): number | null {
-  const { prompt, completion, total, reasoning, thoughts, cached, written } = report;
+function completionOf(counts: Counts): number | null {
+  const { prompt, completion, total, thoughts, cached, written } = counts;
+  const reasoning = thoughts ?? counts.reasoning;
   if (isTokenCount(thoughts)) return completion === null ? null : (completion ?? 0) + thoughts;
   if (!isTokenCount(completion)) return null;
   const beside = isTokenCount(total) && isTokenCount(prompt) ? total - prompt - completion : 0;

@@ -287,7 +287,7 @@ function usageWithin(value: unknown, depth: number): Json | null {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
   const own = fields
     .filter(([name]) => isOfUsage.test(name))
-    .flatMap(([, field]) => pieces.listOf(field))
+    .flatMap(([, field]) => pieces.listOf(pieces.jsonIn(field)))
     .findLast(isReport);
   if (own !== undefined) return own;
   if (depth === 0) return null;

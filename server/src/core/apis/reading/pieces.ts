@@ -19,6 +19,15 @@ export function wordsOf(value: unknown): string {
   return textOf(value) || (isObject(value) && !('text' in value) ? jsonTextOf(value) : '');
 }
 
+/** The value of a text with JSON; any other value as it is. */
+export function jsonIn(value: unknown): unknown {
+  try {
+    return typeof value === 'string' ? (JSON.parse(value) as unknown) : value;
+  } catch {
+    return value;
+  }
+}
+
 /** A list, or the only item of one. */
 export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : isObject(value) ? [value] : [];
