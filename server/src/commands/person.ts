@@ -11,8 +11,12 @@ import {
   resetTwoFactors,
   signOut,
 } from '../operations/accounts/manage-person.ts';
-import { invite, requirePerson, type WantedInvitation } from '../operations/accounts/person.ts';
-import type { ActionResult, OperatorAction } from '../operations/operator-action.ts';
+import { inviteAs, requirePerson, type WantedInvitation } from '../operations/accounts/person.ts';
+import {
+  commandLine,
+  type ActionResult,
+  type OperatorAction,
+} from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { flag, limitOf, operand, row } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
@@ -41,15 +45,10 @@ export async function invited(
     db: Database,
   ) => Promise<Pick<WantedInvitation, 'account_id' | 'role' | 'operator_role'>>,
 ): Promise<CommandOutput> {
-  const { made, role, operator_role } = await act(context, action, async (db) => {
-    const { account_id, role, operator_role = null } = await placeIn(db);
-    const wanted = { email, account_id, role, operator_role, invited_by: null };
-    const made = await invite(db, wanted);
-    const details = { role, ...(operator_role && { operator_role }) };
-    return { answer: { made, ...details }, account_id, target: made.email, details };
-  });
+  const { roles, ...made } = await act(context, action, async (db) =>
+    inviteAs(commandLine, db, { email, ...(await placeIn(db)) }),
+  );
   const url = `${pagesOf(context.config)}/invitation?token=${made.token}`;
-  const roles = { role, ...(operator_role && { operator_role }) };
   const json = { invitation_id: made.id, email: made.email, ...roles, url };
   const note = `The link works once, within seven days, and only for ${made.email}.`;
   return { json, text: url, note };

@@ -4,8 +4,8 @@ import * as operatorLog from '../db/operator-log.ts';
 import { newId } from '../lib/id.ts';
 import { within, type Database, type Transaction } from '../lib/sql/sql.ts';
 
-/** The operator who performs an action. */
-export interface Operator {
+/** The person who performs an action of the dashboard or the console. */
+export interface SignedInPerson {
   person_id: string;
   email: string;
 }
@@ -169,7 +169,7 @@ export function logBooking(
  */
 export async function logTeamChange(
   tx: Transaction,
-  by: Operator,
+  by: SignedInPerson,
   result: {
     action: OperatorAction;
     account_id: string;

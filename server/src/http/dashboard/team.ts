@@ -4,7 +4,7 @@ import { may } from '../../core/account/role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as members from '../../db/accounts/members.ts';
-import type { Operator } from '../../operations/operator-action.ts';
+import type { SignedInPerson } from '../../operations/operator-action.ts';
 import {
   inviteMember,
   removeMember,
@@ -205,7 +205,7 @@ export const withdraw = visitEndpoint(
   },
 );
 
-function byOf({ session }: Visit): Operator {
+function byOf({ session }: Visit): SignedInPerson {
   return { person_id: session.person_id, email: session.email };
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount } from '../../operations/accounts/account.ts';
 import { referenceMax } from '../../core/account/booking.ts';
 import { deposit } from '../../operations/accounts/deposit.ts';
-import { invite, inviterOf } from '../../operations/accounts/person.ts';
+import { inviteAs } from '../../operations/accounts/person.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { HttpDeps, MailDeps } from '../deps.ts';
 import { pageFrom } from '../form.ts';
@@ -140,9 +140,8 @@ async function openAccount(
   });
   const answer = { account_id, email, invitation_link: null };
   if (!wanted.invite) return { answer, account_id, target: email };
-  const owner = { account_id, email, role: 'owner', ...inviterOf(by) } as const;
-  const { token } = await invite(db, owner);
-  const invitation_link = `${origin()}/invitation?token=${token}`;
+  const made = await inviteAs(by, db, { account_id, email, role: 'owner' });
+  const invitation_link = `${origin()}/invitation?token=${made.answer.token}`;
   const details = { invited: email };
   return { answer: { ...answer, invitation_link }, account_id, target: email, details };
 }

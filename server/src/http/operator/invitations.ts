@@ -3,7 +3,7 @@ import { memberRolesOf } from '../../core/account/operator-role.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import { demandOperators } from '../../operations/accounts/manage-person.ts';
-import { invite, inviterOf, type NewInvitation } from '../../operations/accounts/person.ts';
+import { inviteAs, type NewInvitation } from '../../operations/accounts/person.ts';
 import { Role } from '../schemas/account.ts';
 import type { CallDeps, MailDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -48,9 +48,8 @@ export const create = operatorAction(
   async ({ body, by, reply }, deps: MailDeps) => {
     reply.code(201);
     return async (db) => {
-      const wanted = { account_id: null, role: 'owner', ...inviterOf(by) } as const;
-      const made = await invite(db, { ...wanted, email: body.email });
-      return { answer: view(made, deps), target: made.email };
+      const made = await inviteAs(by, db, { account_id: null, email: body.email, role: 'owner' });
+      return { ...made, answer: view(made.answer, deps) };
     };
   },
 );
@@ -76,10 +75,8 @@ export const inviteInto = operatorAction(
       const account = await accounts.lock(db, account_id);
       if (account.is_operator && !req.operator.scopes.includes('own')) throw ofOperators(false);
       if (body.operator_role !== undefined) demandOperators(account);
-      const wanted = { account_id, email: body.email, ...roles, ...inviterOf(by) };
-      const made = await invite(db, wanted);
-      const details = roles.operator_role ? roles : { role: roles.role };
-      return { answer: view(made, deps), account_id, target: made.email, details };
+      const made = await inviteAs(by, db, { account_id, email: body.email, ...roles });
+      return { ...made, answer: view(made.answer, deps) };
     };
   },
 );

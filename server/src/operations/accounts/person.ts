@@ -18,7 +18,7 @@ import { endEarlier } from './hand-over.ts';
 import { hashToken, makeLink, requireLink, takeLink } from './link.ts';
 import { demandLine } from '../line.ts';
 import { Refusal } from '../refused.ts';
-import { logTeamChange, type Author } from '../operator-action.ts';
+import { logTeamChange, type ActionResult, type Author } from '../operator-action.ts';
 
 const invitationDays = 7;
 
@@ -258,10 +258,22 @@ export async function invite(
   return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched });
 }
 
+/** The same, with its row of the operator's log. */
+export async function inviteAs(
+  by: Author,
+  db: Database,
+  wanted: Omit<WantedInvitation, 'invited_by'>,
+): Promise<ActionResult<NewInvitation & { roles: object }>> {
+  const { account_id, role, operator_role } = wanted;
+  const made = await invite(db, { ...wanted, ...inviterOf(by) });
+  const roles = operator_role ? { role, operator_role } : { role };
+  return { answer: { ...made, roles }, account_id, target: made.email, details: roles };
+}
+
 /** A key vouches for no address: if it leaks, its holder would prove the address of anybody. */
-export function inviterOf({ person_id }: Author) {
+function inviterOf({ person_id, operator_key_id }: Author) {
   // guard: keys-vouch-for-nobody
-  return { invited_by: person_id, vouched: person_id !== null };
+  return { invited_by: person_id, vouched: operator_key_id === undefined };
 }
 
 /**

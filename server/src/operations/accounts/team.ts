@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { emailOf } from './account.ts';
 import { demandLine } from '../line.ts';
 import { Refusal } from '../refused.ts';
-import { logTeamChange, type Operator } from '../operator-action.ts';
+import { logTeamChange, type SignedInPerson } from '../operator-action.ts';
 import { insertInvitation, type NewInvitation } from './person.ts';
 
 /** Maximum number of people and open invitations of one account, counted together. */
@@ -20,7 +20,7 @@ const peopleMax = 100;
 export function setRole(
   db: Database,
   member: { account_id: string; person_id: string; role: Role },
-  by: Operator,
+  by: SignedInPerson,
 ): Promise<boolean> {
   const { account_id, role } = member;
   return changeKeepingOwner(db, account_id, async (tx) => {
@@ -37,7 +37,7 @@ export function setRole(
 export function removeMember(
   db: Database,
   member: { account_id: string; person_id: string },
-  by: Operator,
+  by: SignedInPerson,
 ): Promise<boolean> {
   const { account_id } = member;
   return changeKeepingOwner(db, account_id, async (tx) => {
@@ -79,7 +79,7 @@ export function changeKeepingOwner(
 export async function inviteMember(
   db: Database,
   wanted: { account_id: string; email: string; role: Role },
-  by: Operator,
+  by: SignedInPerson,
 ): Promise<NewInvitation> {
   const email = emailOf(wanted.email);
   const { account_id } = wanted;
@@ -116,7 +116,7 @@ export async function inviteMember(
 export function withdrawInvitation(
   db: Database,
   { account_id, id }: { account_id: string; id: string },
-  by: Operator,
+  by: SignedInPerson,
 ): Promise<boolean> {
   return db.tx(async (tx) => {
     await accounts.lock(tx, account_id);
