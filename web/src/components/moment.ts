@@ -1,3 +1,5 @@
+import { dayMs } from './date/days.ts';
+
 /**
  * A moment as people say it: `14:05` today, `yesterday 14:05`, else the day, `12 Nov`, with its year
  * if that is another.
@@ -18,5 +20,5 @@ export function momentText(at: Date, now: Date, locale: string): string {
 
 /** The number of a local day; days with a change of the clock count as one, too. */
 function dayNumber(at: Date): number {
-  return Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) / 86_400_000;
+  return Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) / dayMs;
 }

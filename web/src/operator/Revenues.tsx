@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from '../i18n.ts';
 import type { Revenue, RevenueDay, RevenueSum } from '../api-types.ts';
 import { chartHeight } from '../components/chart/Chart.tsx';
+import { dayMs } from '../components/date/days.ts';
 import { type Column, column, DataList } from '../components/list/DataList.tsx';
 import { Empty } from '../components/list/Empty.tsx';
 import { Usd, useLocale, usePercent } from '../components/text.tsx';
@@ -163,7 +164,7 @@ function useCount(): (value: number) => string {
 /** The requests of a UTC day or hour. */
 function ofDay(name: string): RequestSearch {
   const from = new Date(name);
-  const length = name.includes('T') ? 3_600_000 : 86_400_000;
+  const length = name.includes('T') ? 3_600_000 : dayMs;
   return { from: from.toISOString(), to: new Date(from.getTime() + length).toISOString() };
 }
 

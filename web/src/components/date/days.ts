@@ -1,5 +1,8 @@
 /** Days of the user's calendar, written as 2027-01-31. */
 
+/** A day of UTC, which has no change of the clock. */
+export const dayMs = 24 * 3600 * 1000;
+
 export function dateOf(day: string): Date {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   return new Date(year, month - 1, date);

@@ -1,7 +1,8 @@
 import { Chip, Group } from '@mantine/core';
+import { type ComponentProps, useState } from 'react';
 import { DateField } from '../date/DateField.tsx';
 import { dayOfDate, addToDay } from '../date/days.ts';
-import type { FilterChoice } from './FilterBar.tsx';
+import { FilterBar, type FilterChoice } from './FilterBar.tsx';
 import { useTranslation } from '../../i18n.ts';
 
 /** Choices of a filter that are offered before anything is typed. */
@@ -35,16 +36,48 @@ export function useDayChoices(): FilterChoice[] {
   }));
 }
 
+/**
+ * A list's filters in one box. Days are two of them: `from` and `to`, which have fields of their own
+ * once they are picked.
+ */
+export function FilterBox({
+  from,
+  to,
+  onChange,
+  ...bar
+}: {
+  from: string | undefined;
+  to: string | undefined;
+  onChange: (change: Record<string, string | undefined>) => void;
+} & Omit<ComponentProps<typeof FilterBar>, 'onChoose' | 'onRemove'>) {
+  const [picksDays, setPicksDays] = useState(false);
+  const choose = ({ name, value }: FilterChoice) => {
+    if (name !== 'days') return onChange({ [name]: value });
+    if (value === 'own') return setPicksDays(true);
+    onChange({ from: firstOf(value), to: undefined });
+  };
+  const remove = (name: string) => {
+    if (name === 'days') setPicksDays(false);
+    onChange(name === 'days' ? { from: undefined, to: undefined } : { [name]: undefined });
+  };
+  return (
+    <>
+      <FilterBar {...bar} onChoose={choose} onRemove={remove} />
+      {picksDays && <DayFields from={from} to={to} onChange={onChange} />}
+    </>
+  );
+}
+
 /** The first of so many days, the last of which is today. */
-export function firstOf(days: string): string {
+function firstOf(days: string): string {
   return addToDay(dayOfDate(new Date()), { days: 1 - Number(days) });
 }
 
 /** The first and the last day of a list. */
-export function DayFields(props: {
+function DayFields(props: {
   from: string | undefined;
   to: string | undefined;
-  onChange: (name: 'from' | 'to', day: string | undefined) => void;
+  onChange: (change: Record<string, string | undefined>) => void;
 }) {
   const { t } = useTranslation('common');
   return (
@@ -54,7 +87,7 @@ export function DayFields(props: {
           key={name}
           label={t(`days.${name}`)}
           value={props[name] ?? ''}
-          onChange={(day) => props.onChange(name, day || undefined)}
+          onChange={(day) => props.onChange({ [name]: day || undefined })}
           w={{ base: 'calc(50% - 6px)', xs: 180 }}
         />
       ))}

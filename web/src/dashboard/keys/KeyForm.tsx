@@ -4,7 +4,7 @@ import { useState, type FormEvent } from 'react';
 import { PlainButton } from '../../components/styles.ts';
 import type { Key, KeyCeilings, NewKey } from '../../api-types.ts';
 import { DateField } from '../../components/date/DateField.tsx';
-import { dateOf, dayOfDate, addToDay } from '../../components/date/days.ts';
+import { dateOf, dayMs, dayOfDate, addToDay } from '../../components/date/days.ts';
 import { Drawer } from '../../components/Dialog.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { useFields } from '../../components/Form.tsx';
@@ -64,7 +64,6 @@ interface KeyFormValues {
 }
 
 const spans = ['7', '30', '90', '365'];
-const dayMs = 86_400_000;
 
 function typedOf(key: Key | null, set: KeyCeilings): KeyFormValues {
   const limit = key ? key.monthly_limit_usd_micro : set.monthly_ceiling_usd_micro;

@@ -1,9 +1,7 @@
-import { useState } from 'react';
 import { dateOf } from '../../components/date/days.ts';
-import { FilterBar, type FilterChoice } from '../../components/list/FilterBar.tsx';
+import type { FilterChoice } from '../../components/list/FilterBar.tsx';
 import {
-  DayFields,
-  firstOf,
+  FilterBox,
   type NamedValue,
   offeredOf,
   QuickChoices,
@@ -32,7 +30,6 @@ const quickStates = ['IN_PROGRESS', 'FAILED', 'REFUSED'] as const;
 /** The filters of the list: one box, and the states that are asked for most. */
 export function RequestFilters({ search, choices, onChange }: Props) {
   const { t } = useTranslation('requests');
-  const [picksDays, setPicksDays] = useState(false);
   const chips = useChips(search, choices);
   const choicesFor = useChoicesFor(choices);
   const set = (change: Search) => {
@@ -41,32 +38,17 @@ export function RequestFilters({ search, choices, onChange }: Props) {
     // The others have no code, so it would only hide that they are all shown.
     onChange(wanted.status === 'REFUSED' && code ? { ...wanted, code } : wanted);
   };
-  const choose = ({ name, value }: FilterChoice) => {
-    if (name !== 'days') return set({ [name]: value });
-    if (value === 'own') return setPicksDays(true);
-    set({ from: firstOf(value), to: undefined });
-  };
-  const remove = (name: string) => {
-    if (name === 'days') setPicksDays(false);
-    set(name === 'days' ? { from: undefined, to: undefined } : { [name]: undefined });
-  };
   return (
     <>
-      <FilterBar
+      <FilterBox
         label={t('find')}
         hint={t('find_hint')}
         chips={chips}
         choicesFor={choicesFor}
-        onChoose={choose}
-        onRemove={remove}
+        from={search.from}
+        to={search.to}
+        onChange={set}
       />
-      {picksDays && (
-        <DayFields
-          from={search.from}
-          to={search.to}
-          onChange={(name, day) => set({ [name]: day })}
-        />
-      )}
       <QuickChoices
         label={t('status')}
         value={search.status}

@@ -1,11 +1,11 @@
 import { formatUsd } from '../../../../client/src/money.ts';
 import type { UsageLine } from '../../api-types.ts';
+import { dayMs } from '../../components/date/days.ts';
 
 /** Sums of usage with those of the same number of days before. */
 
 /** So many UTC days with today, and as many before; each ends before its `to`. */
 export function daysOf(count: number, now: number): { from: string; to: string; before: string } {
-  const dayMs = 24 * 3600 * 1000;
   const text = (days: number) => new Date(now + days * dayMs).toISOString().slice(0, 10);
   return { from: text(1 - count), to: text(1), before: text(1 - 2 * count) };
 }

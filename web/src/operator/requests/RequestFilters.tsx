@@ -1,10 +1,9 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import type { AnyRequest } from '../../api-types.ts';
-import { FilterBar, type FilterChoice } from '../../components/list/FilterBar.tsx';
+import type { FilterChoice } from '../../components/list/FilterBar.tsx';
 import {
-  DayFields,
-  firstOf,
+  FilterBox,
   type NamedValue,
   offeredOf,
   QuickChoices,
@@ -46,26 +45,16 @@ export function RequestFilters(props: {
   const { t } = useTranslation('operator_requests');
   const [typed, setTyped] = useState('');
   const [asked] = useDebouncedValue(typed, 200);
-  const [picksDays, setPicksDays] = useState(false);
   const choices = useChoices(ofAccount, asked);
   const chips = useChips(search, choices, ofAccount, rows);
   const days = useDayChoices();
-  const choose = ({ name, value }: FilterChoice) => {
-    if (name !== 'days') return onChange({ [name]: value });
-    if (value === 'own') return setPicksDays(true);
-    onChange({ from: firstOf(value), to: undefined });
-  };
-  const remove = (name: string) => {
-    if (name === 'days') setPicksDays(false);
-    onChange(name === 'days' ? { from: undefined, to: undefined } : { [name]: undefined });
-  };
   const typedOf = (name: 'key' | 'call_id', form: RegExp, text: string): FilterChoice[] =>
     form.test(text) ? [{ name, value: text, label: text, group: t(name) }] : [];
   const listOf = (name: keyof typeof choices, group: string) =>
     choices[name].map((each) => ({ ...each, name, group }));
   return (
     <>
-      <FilterBar
+      <FilterBox
         label={t('find')}
         hint={t('find_hint')}
         chips={chips}
@@ -86,16 +75,10 @@ export function RequestFilters(props: {
           ...typedOf('key', idForm, text),
         ]}
         onType={setTyped}
-        onChoose={choose}
-        onRemove={remove}
+        from={localDay(search.from)}
+        to={localDay(search.to)}
+        onChange={onChange}
       />
-      {picksDays && (
-        <DayFields
-          from={localDay(search.from)}
-          to={localDay(search.to)}
-          onChange={(name, day) => onChange({ [name]: day })}
-        />
-      )}
       <QuickChoices
         label={t('status')}
         value={search.status}

@@ -13,6 +13,7 @@ import { IconDownload, IconEyeOff } from '@tabler/icons-react';
 import { useFields } from '../../components/Form.tsx';
 import { PlainButton } from '../../components/styles.ts';
 import { Copy } from '../../components/Copy.tsx';
+import { dayMs } from '../../components/date/days.ts';
 import { Modal } from '../../components/Dialog.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
@@ -45,7 +46,7 @@ export function NewVouchers({ onClose }: { onClose: () => void }) {
       amount_usd_micro: String(parseUsd(amount)),
       count: number,
       note: note.trim() || null,
-      expires_at: days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString(),
+      expires_at: days === null ? null : new Date(Date.now() + days * dayMs).toISOString(),
     };
     const { data } = await act('POST /vouchers', { body });
     return data.map(({ code }) => code);

@@ -2,6 +2,7 @@ import { Box, Group, Text, UnstyledButton } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { IconCheck, IconFile, IconMusic } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
+import { dayMs } from '../../components/date/days.ts';
 import { useMoment, useLocale } from '../../components/text.tsx';
 import { Dimmed } from '../../components/styles.ts';
 import { useIsNarrow } from '../../components/narrow.ts';
@@ -85,7 +86,7 @@ function Day(props: { day: string; items: WallItem[]; children: React.ReactNode 
   const ends = items.map(({ entry }) => Date.parse(entry.expires_at ?? ''));
   const hours = Math.max(0, Math.floor((Math.min(...ends) - Date.now()) / 3_600_000));
   const when = new Intl.RelativeTimeFormat(locale).format(Math.max(1, hours), 'hour');
-  const ago = Math.round((startOf(Date.now()) - startOf(Date.parse(day))) / 86_400_000);
+  const ago = Math.round((startOf(Date.now()) - startOf(Date.parse(day))) / dayMs);
   const name = ago === 0 ? t('today') : ago === 1 ? t('yesterday') : date(day);
   return (
     <Box mb="lg">
