@@ -5,23 +5,10 @@ import { arrayLiteral } from '../lib/sql/sql-array.ts';
 import { rowsOf } from '../lib/sql/rows-of.ts';
 import { rawSql, sql, type Connection, type Statement } from '../lib/sql/sql.ts';
 import type { TransferKind } from './ledger.ts';
-import { ofRareKinds } from './transfers.ts';
+import { ofRareKinds, type TransferRow } from './transfers.ts';
 
-export interface StatementRow {
-  id: string;
+export interface StatementRow extends Omit<TransferRow, 'account_id'> {
   seq: bigint;
-  kind: TransferKind;
-  amount_usd_micro: bigint;
-  /** 'in': a release, or a transfer to the account; 'out': any other. */
-  direction: 'in' | 'out';
-  available_after_usd_micro: bigint;
-  /** Set for a reserve, charge, release or refund. */
-  request_id: string | null;
-  /** Set for a deposit. */
-  source: Source | null;
-  reference: string | null;
-  reason: string | null;
-  created_at: Date;
 }
 
 /**

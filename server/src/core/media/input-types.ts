@@ -7,8 +7,8 @@ export type InputTypes = readonly string[] | null;
 
 /** Few services read these. */
 const unusual = new Set(['image/tiff', 'image/bmp', 'image/heic']);
-/** Types that the service can decode. */
-const decodable = new Set([
+/** Types of images that the service can decode. */
+export const decodable = new Set([
   'image/png',
   'image/jpeg',
   'image/webp',

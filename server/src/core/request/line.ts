@@ -1,4 +1,5 @@
 import type { FailureCode, FailureDetails } from '../errors.ts';
+import { decodable } from '../media/input-types.ts';
 import type { Output } from './request.ts';
 import {
   addresses,
@@ -29,18 +30,9 @@ interface Line {
 type LineRow = Line &
   Pick<RequestFacts, 'id' | 'completed_at'> & { error_code: FailureCode | null };
 
-/** Images of these types have thumbnails. An SVG is never drawn here. */
-const thumbnailTypes = new Set([
-  'image/png',
-  'image/jpeg',
-  'image/webp',
-  'image/gif',
-  'image/avif',
-  'image/tiff',
-]);
-
+/** An SVG is never drawn here, so it has no thumbnail. */
 export function hasThumbnail({ content_type }: Pick<Output, 'content_type'>): boolean {
-  return thumbnailTypes.has(content_type);
+  return decodable.has(content_type);
 }
 
 /** The parts of a line that come from other tables than the request's. */

@@ -2,12 +2,9 @@ import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
 import type { UpstreamRefusal } from '../../core/catalog/upstream-key.ts';
 
-export interface UpstreamState {
-  name: string;
-  /** Waiting requests, counted up to `waitingMax`. */
-  waiting: number;
-  oldest_seconds: number;
-  /** Slots in use, over all processes. */
+/** Use and failures of an upstream, or of one of its keys. */
+interface HealthState {
+  /** Slots in use, or running jobs that were started with the key, over all processes. */
   in_use: number;
   paused_seconds: number;
   failures: number;
@@ -15,6 +12,13 @@ export interface UpstreamState {
   last_error_at: Date | null;
   /** The kind of the newest failure; null if there was none or a start has succeeded since. */
   last_why: UpstreamRefusal | null;
+}
+
+export interface UpstreamState extends HealthState {
+  name: string;
+  /** Waiting requests, counted up to `waitingMax`. */
+  waiting: number;
+  oldest_seconds: number;
 }
 
 /** Counting more would make each metrics scrape a burden on the database. */
@@ -54,16 +58,9 @@ export function readUpstreamStates(db: Connection, known: string[]): Promise<Ups
 }
 
 /** One of several keys of an upstream. */
-export interface KeyState {
+export interface KeyState extends HealthState {
   upstream: string;
   key: string;
-  /** Running jobs that were started with this key, over all processes. */
-  in_use: number;
-  paused_seconds: number;
-  failures: number;
-  last_error: string | null;
-  last_error_at: Date | null;
-  last_why: UpstreamRefusal | null;
 }
 
 /** A key to report on; its pauses are stored under `name`. */

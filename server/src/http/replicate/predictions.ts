@@ -6,7 +6,7 @@ import { predictionOf, replicateBase } from '../../core/request/prediction.ts';
 import { isFinal } from '../../core/request/request.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { anyRequest, nextBehind, pageBelow } from '../../db/requests/request-pages.ts';
-import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
+import type { CardRow } from '../../db/requests/requests.ts';
 import { isFilled, isGiven } from '../../core/check.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
@@ -18,6 +18,7 @@ import { asksFor, jobHeaders } from '../call.ts';
 import type { CallDeps, CatalogDeps, HttpDeps, KeyedRequest, RequestDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { preferredWait } from '../prefer.ts';
+import { readCards } from '../requests/read.ts';
 import { cancelRequest, own, requestId, type StatusCall } from '../requests/status.ts';
 import * as s from '../schemas/schema.ts';
 import { submitOnce } from '../submit-once.ts';
@@ -117,17 +118,10 @@ async function predict(
 }
 
 async function findPredictions(ids: string[], deps: RequestDeps) {
-  const { card, status } = deps.operations;
-  const [cards, states] = await Promise.all([
-    Promise.all(ids.map(card)),
-    Promise.all(ids.map(status)),
-  ]);
-  // After the cards, so that a completed one has its outputs.
-  const outputs = await findOutputs(deps.db, ids);
-  return cards.map((row, at) => {
-    const made = outputs.filter(({ request_id }) => request_id === ids[at]);
-    return predictionOf(row!, states[at]?.progress ?? null, made, Date.now(), deps.links);
-  });
+  const found = await readCards(ids, deps);
+  return found.map(({ row, progress, outputs }) =>
+    predictionOf(row, progress, outputs, Date.now(), deps.links),
+  );
 }
 
 /** A prediction of the caller's account. Throws `not_found`. */

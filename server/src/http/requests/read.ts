@@ -67,3 +67,18 @@ export const readInput = operatorEndpoint(
     return found;
   },
 );
+
+/** Existing requests, each with its progress and its outputs. */
+export async function readCards(ids: string[], { db, operations }: RequestDeps) {
+  const [cards, states] = await Promise.all([
+    Promise.all(ids.map(operations.card)),
+    Promise.all(ids.map(operations.status)),
+  ]);
+  // After the cards, so that a completed one has its outputs.
+  const outputs = await findOutputs(db, ids);
+  return cards.map((row, at) => ({
+    row: row!,
+    progress: states[at]?.progress ?? null,
+    outputs: outputs.filter(({ request_id }) => request_id === ids[at]),
+  }));
+}

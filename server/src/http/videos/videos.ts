@@ -8,6 +8,7 @@ import { anyRequest, nextBehind, pageOn } from '../../db/requests/request-pages.
 import { endOutputs } from '../../db/requests/request-steps.ts';
 import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
 import { tellSubmit, webhookQuery } from '../api/queue.ts';
+import { readCards } from '../requests/read.ts';
 import { cancelRequest, outputOf, own, requestId, type StatusCall } from '../requests/status.ts';
 import { sendStored } from '../api/stored.ts';
 import type { ImageFields } from '../api/translated/form-files.ts';
@@ -66,19 +67,11 @@ async function show(requestId: string, reply: FastifyReply, deps: RequestDeps) {
 }
 
 async function findVideos(ids: string[], deps: RequestDeps) {
-  const { card, status } = deps.operations;
-  const [cards, states] = await Promise.all([
-    Promise.all(ids.map(card)),
-    Promise.all(ids.map(status)),
-  ]);
-  // After the cards, so that a completed one has its outputs.
-  const outputs = await findOutputs(deps.db, ids);
-  return cards.map((row, at) => {
-    const made = outputs.filter(({ request_id }) => request_id === ids[at]);
-    const progress = states[at]?.progress?.progress ?? null;
-    const video = videoView(row!, progress, made, deps.links);
-    return { video, again: pollAgainSeconds(row!.status) };
-  });
+  const found = await readCards(ids, deps);
+  return found.map(({ row, progress, outputs }) => ({
+    video: videoView(row, progress?.progress ?? null, outputs, deps.links),
+    again: pollAgainSeconds(row.status),
+  }));
 }
 
 const ListQuery = s.object({
