@@ -68,7 +68,7 @@ export const completionsReader: OpenReader = (context, tell) => {
       // A usage ends a reply, too, unless something follows it.
       const hasEnded = hasSaid && (at === 'mark' || (at === 'last' && isCounted));
       if (finish === null && !isWhole && !hasEnded) throw endedEarly();
-      say({ type: 'end', reason: pieces.reasonOf(finish, message.end()), stop });
+      say({ type: 'end', reason: message.end(finish), stop });
     },
     cut: message.cut,
   };
@@ -101,11 +101,8 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
       }
       hasDelta ||= isPiece;
     },
-    /** Whether the message has called tools. */
-    end(): boolean {
-      tools?.calls.end();
-      return tools?.calls.hasBegun() ?? false;
-    },
+    /** The reason of the end, from what is told of it. */
+    end: (told: FinishReason | null) => (tools ?? openTools()).calls.end(told),
     cut: () => tools?.calls.cut(),
   };
 }

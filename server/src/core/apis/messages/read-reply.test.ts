@@ -66,8 +66,13 @@ const tables: Record<string, Row[]> = {
     ['has no input', [begin(0, look('a')), end(0), over], [...called(0, 'a', '{}'), 'tools']],
     [
       'has no input and no end',
-      [begin(0, look('a', null)), json(''), over],
+      [begin(0, look('a', null)), json(''), stopped('tool_use'), over],
       [...called(0, 'a', '{}'), 'tools'],
+    ],
+    [
+      'has no input, no end and no reason',
+      [begin(0, look('a', null)), json(''), over],
+      ['call a look', 'broken'],
     ],
     [
       'has its input twice',

@@ -62,8 +62,8 @@ export const messagesReader: OpenReader = (context, say) => {
     isOver: () => isOver,
     end() {
       if (finish === null && !isWhole && !isOver) throw endedEarly();
-      blocks.endAll();
-      say({ type: 'end', reason: pieces.reasonOf(finish, calls.hasBegun()), stop });
+      blocks.complete();
+      say({ type: 'end', reason: calls.end(finish), stop });
     },
     cut: calls.cut,
   };
@@ -117,15 +117,19 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
       const block = blocks.get(index) ?? last;
       if (block) endBlock(block);
     },
-    endAll(): void {
-      for (const block of blocks.values()) endBlock(block);
+    complete(): void {
+      for (const block of blocks.values()) completeBlock(block);
     },
   };
 }
 
-function endBlock({ call, input }: Block): void {
+function completeBlock({ call, input }: Block): void {
   if (call?.input === '') call.add({ ...nothing, input });
-  call?.end();
+}
+
+function endBlock(block: Block): void {
+  completeBlock(block);
+  block.call?.end();
 }
 
 const promptCounts = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];

@@ -1,7 +1,8 @@
 import { objectOf } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
-import { callsMax } from '../../chat/reply.ts';
+import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import type { ReplyContext, EmitEvent } from '../api.ts';
+import { endedEarly } from '../read-reply.ts';
 import { jsonInput, textInput, type InputReader } from './input.ts';
 import { restOf } from './pieces.ts';
 
@@ -59,7 +60,6 @@ export function replyCalls(
 
   return {
     all,
-    hasBegun: () => begun > 0,
     /** A further call; null if the reply has more than any model makes. */
     open(): OpenCall | null {
       if (all.length >= callsMax) return null;
@@ -69,8 +69,20 @@ export function replyCalls(
       all.push(call);
       return call;
     },
-    end(): void {
+    /**
+     * The calls have come to their end. Returns the reason of the reply's end: servers tell none,
+     * or `stop` after tool calls, or calls without any. A call that lacks its end was cut off,
+     * whatever is told, because clients would run it with what is there.
+     *
+     * @throws ReplyBroken if a call lacks its end, and no reason is told
+     */
+    end(told: FinishReason | null): FinishReason {
+      const isCut = all.some((call) => call.isCut(told !== null));
+      if (isCut && told === null) throw endedEarly();
       for (const call of all) call.end();
+      if (told === 'length' || told === 'filter') return told;
+      if (isCut) return 'length';
+      return begun > 0 ? 'tools' : 'stop';
     },
     /** Says what is left of every call of a reply that broke off. */
     cut(): void {
@@ -117,6 +129,11 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     /** Adds an input of which pieces may have come. */
     addWhole: (sent: SentCall) => take(sent, restOf(reader?.text() ?? own.input, sent.input)),
     isComplete: (): boolean => reader?.isComplete() ?? false,
+    /** Whether its input lacks its end. `mayBeEmpty`: an empty one is whole. */
+    isCut(mayBeEmpty: boolean): boolean {
+      const isEmpty = (reader?.text() ?? own.input) === '';
+      return isEmpty ? !mayBeEmpty && !hasEnded && own.name !== '' : reader?.isOpen() === true;
+    },
     /** The name is whole. */
     begin: open,
     end(): void {

@@ -7,6 +7,8 @@ export interface InputReader {
   text(): string;
   /** Whether it is a complete JSON value, to which nothing can be added. */
   isComplete(): boolean;
+  /** Whether it is JSON that lacks its end. */
+  isOpen(): boolean;
   end(): void;
   /** Says what is left of an input that broke off. */
   cut(): void;
@@ -52,6 +54,7 @@ export function jsonInput(say: (text: string) => void): InputReader {
     add,
     text: () => text,
     isComplete: () => json.isComplete(),
+    isOpen: () => json.isOpen(),
     end() {
       if (!isSaid) say(meantBy(text));
     },
@@ -71,6 +74,7 @@ export function textInput(say: (text: string) => void): InputReader {
     },
     text: () => text,
     isComplete: () => false,
+    isOpen: () => false,
     end: () => {},
     cut: () => {},
   };
@@ -102,9 +106,11 @@ function jsonEnd() {
   /** The first sign and the last one, without white space. */
   let first = '';
   let last = '';
-  const isComplete = () => /^["{[]$/.test(first) && depth === 0 && !isText;
+  const isOpen = () => depth > 0 || isText;
+  const isComplete = () => /^["{[]$/.test(first) && !isOpen();
   return {
     isComplete,
+    isOpen,
     isObject: () => first === '{',
     /** Whether any value may come next. */
     awaitsValue: () => !isText && /[:,[]/.test(last),

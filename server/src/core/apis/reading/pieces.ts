@@ -92,12 +92,6 @@ export function finishOf(given: unknown): FinishReason | 'broken' | null {
   return known === undefined ? 'stop' : known[0];
 }
 
-/** The reason of an end. Servers tell none, or `stop` after tool calls, or calls without any. */
-export function reasonOf(stated: FinishReason | null, hasCalled: boolean): FinishReason {
-  if (stated === 'length' || stated === 'filter') return stated;
-  return hasCalled ? 'tools' : 'stop';
-}
-
 const kept = new Set([
   'prompt_tokens',
   'completion_tokens',

@@ -72,8 +72,7 @@ export const responsesReader: OpenReader = (context, say) => {
     isOver: () => isOver,
     end() {
       if (!isOver) throw endedEarly();
-      calls.end();
-      say({ type: 'end', reason: pieces.reasonOf(finish, calls.hasBegun()), stop: null });
+      say({ type: 'end', reason: calls.end(finish ?? 'stop'), stop: null });
     },
     cut: calls.cut,
   };
