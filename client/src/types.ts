@@ -1018,11 +1018,8 @@ export type ResponseRequest = {
   [field: string]: unknown;
 };
 
-/** A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, `assistant`) and `content`, a text or a list of `input_text`, `input_image`, `input_file`, `output_text` and `refusal`. Send the items of a reply back unchanged. */
-export type ResponseItem = {
-  type?: 'message' | 'reasoning' | 'function_call' | 'function_call_output' | 'custom_tool_call' | 'custom_tool_call_output' | 'additional_tools';
-  [field: string]: unknown;
-};
+/** A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, `assistant`) and `content`, a text or a list of `input_text`, `input_image`, `input_file`, `output_text` and `refusal`. Send the items of a reply back unchanged. The items of Codex are read or named in `x-ignored-fields`. */
+export type ResponseItem = { type?: string; [field: string]: unknown };
 
 /** It also repeats fields of the call. `store` is always false. */
 export type Response = {

@@ -497,7 +497,7 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
     'tool_choice.tools[0].type',
   ],
   [item({ type: 'item_reference', id: 'msg_1' }), 'bad_messages', 'input[1].type'],
-  [item({ type: 'web_search_call', id: 'ws_1' }), 'bad_messages', 'input[1].type'],
+  [item({ type: 'holodeck_call', id: 'ws_1' }), 'bad_messages', 'input[1].type'],
   [{ input: [user, 'x'] }, 'bad_messages', 'input[1]'],
   [item({ role: 'tool', content: 'x' }), 'bad_messages', 'input[1].role'],
   [item({ role: 'user' }), 'bad_messages', 'input[1].content'],
@@ -539,7 +539,7 @@ const refused: [change: Json, code: ErrorCode, param: string | null][] = [
   [item({ ...call, call_id: '' }), 'bad_messages', 'input[1].call_id'],
   [item({ ...answer, call_id: '' }), 'bad_messages', 'input[1].call_id'],
   [item({ ...answer, call_id: undefined, name: 7 }), 'bad_messages', 'input[1].name'],
-  [item({ ...call, arguments: {} }), 'bad_messages', 'input[1].arguments'],
+  [item({ ...call, arguments: 7 }), 'bad_messages', 'input[1].arguments'],
   [item({ type: 'custom_tool_call', call_id: 'c', name: 'n' }), 'bad_messages', 'input[1].input'],
   [item({ ...answer, output: 7 }), 'bad_messages', 'input[1].output'],
   [

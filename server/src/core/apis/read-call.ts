@@ -49,6 +49,12 @@ type Refuse = (at: string, is: string) => Error;
 
 export const mustBe: Refuse = (at, is) => badMessages(at, `must be ${is}`);
 
+/** The error for a type of an item or a part that is not one of these. */
+export function unknownType(type: unknown, at: string, allowed: readonly string[]): Error {
+  const said = typeof type === 'string' ? `is ${type.slice(0, 60)}; it ` : '';
+  return badMessages(`${at}.type`, `${said}must be one of ${allowed.join(', ')}`);
+}
+
 /** Names of fields that were left out, with `[]` in place of each index. */
 export class LeftOut {
   readonly names = new Set<string>();

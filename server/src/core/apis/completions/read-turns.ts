@@ -12,6 +12,7 @@ import {
   givenInput,
   knownFields,
   mustBe,
+  unknownType,
   type LeftOut,
 } from '../read-call.ts';
 import { googleFormat, googleProof, thoughtIn, unproven } from '../thoughts.ts';
@@ -242,8 +243,7 @@ function readContent(content: unknown, at: string, left: LeftOut): Block[] {
 
 function readPart(sent: unknown, at: string, left: LeftOut): Block {
   const part = objectOf(sent);
-  if (!hasKey(parts, part.type))
-    throw badMessages(`${at}.type`, `must be one of ${Object.keys(parts).join(', ')}`);
+  if (!hasKey(parts, part.type)) throw unknownType(part.type, at, Object.keys(parts));
   const { is, isWhole, shape, read } = parts[part.type]!;
   if (!isWhole(part)) throw badMessages(at, `must have ${is}`);
   const own = knownFields(part, shape, at, mustBe, left);

@@ -3,7 +3,7 @@ import { hasKey } from '../../../lib/records.ts';
 import { boolean, filled, isFilled, isGiven, object, text, type KnownFields } from '../../check.ts';
 import { badMessages } from '../../bad-request.ts';
 import type * as chat from '../../chat/conversation.ts';
-import { anything, each, knownFields, mustBe, type LeftOut } from '../read-call.ts';
+import { anything, each, knownFields, mustBe, unknownType, type LeftOut } from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
 import { unpackProof, unproven } from '../thoughts.ts';
@@ -98,10 +98,7 @@ function readBlocks(
 function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftOut): chat.Block[] {
   if (!isObject(block)) throw badMessages(at, 'must be an object with a type');
   const type = allowed.find((each) => each === block.type);
-  if (type === undefined) {
-    const said = typeof block.type === 'string' ? `is ${block.type.slice(0, 60)}; it ` : '';
-    throw badMessages(`${at}.type`, `${said}must be one of ${allowed.join(', ')}`);
-  }
+  if (type === undefined) throw unknownType(block.type, at, allowed);
   const own = knownFields(block, blockShapes[type], at, mustBe, left);
   const missing = needed[type]?.find((field) => own[field] === undefined);
   if (missing !== undefined) throw badMessages(`${at}.${missing}`, 'is missing');

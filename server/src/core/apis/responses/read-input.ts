@@ -3,8 +3,9 @@ import { badMessages } from '../../bad-request.ts';
 import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
 import * as common from '../read-call.ts';
 import { filled, isFilled, isGiven, text, type Check, type KnownFields } from '../../check.ts';
-import { mediaIn } from '../../chat/chat-media.ts';
+import { mediaIn, saysNothing } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
+import { namesOf } from './tools.ts';
 import { responsesFormat, unpack, unpackThoughts, type Thought } from '../thoughts.ts';
 
 /** Reads `input` of OpenAI's Responses, a text or a list of items. */
@@ -38,6 +39,16 @@ function kindOf(read: ReadItem, ...fields: string[]): ItemKind {
 const output = kindOf(addOutput, 'call_id', 'output');
 const ofCalls = ['call_id', 'name', 'namespace'];
 
+/** Calls of tools that clients run themselves, as a function with the tool's name. */
+function clientsCall(name: string, field: string): Record<string, ItemKind> {
+  const read: ReadItem = (item, at, reading) =>
+    addCallOf('arguments')({ ...item, name, arguments: item[field] }, at, reading);
+  return {
+    [`${name}_call`]: kindOf(read, 'call_id', 'execution', field),
+    [`${name}_call_output`]: kindOf(addOutput, 'call_id', 'output', 'max_output_length'),
+  };
+}
+
 const kinds: Readonly<Record<string, ItemKind>> = {
   message: kindOf(addMessage, 'role', 'content', 'phase'),
   reasoning: kindOf(addReasoning, 'summary', 'content', 'encrypted_content'),
@@ -45,9 +56,25 @@ const kinds: Readonly<Record<string, ItemKind>> = {
   custom_tool_call: kindOf(addCallOf('input'), 'input', ...ofCalls),
   function_call_output: output,
   custom_tool_call_output: output,
+  ...clientsCall('local_shell', 'action'),
+  ...clientsCall('shell', 'action'),
+  ...clientsCall('apply_patch', 'operation'),
+  ...clientsCall('tool_search', 'arguments'),
+  tool_search_output: kindOf(addFound, 'call_id', 'execution', 'tools'),
+  agent_message: kindOf(addAgents, 'author', 'recipient', 'content'),
   // Read with the call's other tools.
   additional_tools: kindOf(() => {}, 'role', 'tools'),
 };
+
+/** Items of tools that ran at OpenAI, and of history that only OpenAI or the client can read. */
+const unread = new Set(
+  (
+    'web_search_call file_search_call code_interpreter_call image_generation_call computer_call ' +
+    'computer_call_output mcp_call mcp_list_tools mcp_approval_request mcp_approval_response ' +
+    'compaction compaction_summary compaction_trigger context_compaction ghost_snapshot ' +
+    'agent_reasoning'
+  ).split(' '),
+);
 
 /** Codex tells of a new goal or of a message of another task by an output that has no call. */
 const uncalled = kindOf(addUncalled, 'name', 'namespace', 'output');
@@ -73,7 +100,9 @@ export function readInput({ input, instructions }: Json, left: common.LeftOut): 
   const { turns } = reading;
   if (turns.some((turn) => turn.blocks.length > 0 && !says(turn)))
     left.names.add(callersName('responses', 'thought'));
-  return turns.filter(says);
+  const said = turns.filter(says);
+  if (said.length === 0) throw saysNothing({ api: 'responses' });
+  return said;
 }
 
 /** False for a turn with reasoning alone, whose reply was interrupted. */
@@ -83,15 +112,17 @@ function says({ by, blocks }: Turn): boolean {
 
 function addItem(item: unknown, at: string, reading: Reading): void {
   if (!isObject(item)) throw badMessages(at, 'must be an object');
-  const { type = 'message' } = item;
+  const type = item.type ?? 'message';
+  // A search for tools at OpenAI has no id.
+  const isHosted = /^tool_search_(call|output)$/.test(String(type)) && !isGiven(item.call_id);
+  if (isHosted || unread.has(String(type))) return reading.left.add(at, String(type));
   const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined;
   if (type === 'item_reference')
     throw badMessages(
       `${at}.type`,
       'is item_reference, and this service stores no items. Send the item itself, as clients do if store is false',
     );
-  if (kind === undefined)
-    throw badMessages(`${at}.type`, `must be one of ${Object.keys(kinds).join(', ')}`);
+  if (kind === undefined) throw common.unknownType(type, at, Object.keys(kinds));
   const { read, shape } = kind === output && !isGiven(item.call_id) ? uncalled : kind;
   read(common.knownFields(item, shape, at, common.mustBe, reading.left), at, reading);
 }
@@ -174,17 +205,22 @@ function addCallOf(field: 'arguments' | 'input'): ReadItem {
   const custom = field === 'input';
   return (item, at, reading) => {
     const name = common.flatName(item.namespace, checked(item, 'name', at, filled));
-    const given = checked(item, field, at);
-    const id = checked(item, 'call_id', at, filled);
+    const given = asText(item, field, at);
+    const id = idOf(item, at);
     const input = custom ? given : common.givenInput(given);
     addBlocks(reading, 'assistant', [{ type: 'call', id, name, input, custom, at }], at);
     reading.callers.set(id, reading.turns.at(-1)!);
   };
 }
 
+/** Some clients give a call and its output one `id` instead. */
+function idOf(item: Json, at: string): string {
+  return checked(item, isGiven(item.call_id) ? 'call_id' : 'id', at, filled);
+}
+
 /** Other APIs want results directly behind the calls, so what is in between comes after them. */
 function addOutput(item: Json, at: string, reading: Reading): void {
-  const call = checked(item, 'call_id', at, filled);
+  const call = idOf(item, at);
   const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
   const result: Block = { type: 'result', call, blocks, failed: false, at };
   const { turns, callers } = reading;
@@ -195,12 +231,41 @@ function addOutput(item: Json, at: string, reading: Reading): void {
   else turns.splice(place, 0, { by: 'user', name: null, blocks: [result], at });
 }
 
+/** The tools that a search found are offered beside the call's own. */
+function addFound(item: Json, at: string, reading: Reading): void {
+  const found = namesOf(item.tools).map((name) => `The tool ${name} is available.`);
+  addOutput({ ...item, output: found.join('\n') }, at, reading);
+}
+
 /** Other APIs have no such output: it becomes a message of the user that says where it is from. */
 function addUncalled(item: Json, at: string, reading: Reading): void {
-  const names = ['namespace', 'name'].filter((field) => isGiven(item[field]));
-  const from = names.map((field) => checked(item, field, at)).join('.') || 'a tool';
+  const from = textsOf(item, at, 'namespace', 'name').join('.') || 'a tool';
   const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
-  const label = `Output of ${from}:`;
+  addLabelled(`Output of ${from}:`, blocks, at, reading);
+}
+
+/** A message of one agent of Codex to another. */
+function addAgents(item: Json, at: string, reading: Reading): void {
+  const [author = 'an agent', recipient] = textsOf(item, at, 'author', 'recipient');
+  const to = recipient === undefined ? '' : ` to ${recipient}`;
+  const blocks = partsIn(item.content, `${at}.content`, reading, agentsPart);
+  addLabelled(`Message of ${author}${to}:`, blocks, at, reading);
+}
+
+/** Codex calls every such text encrypted, but only OpenAI's models encrypt. */
+function agentsPart(part: Json, at: string, { left }: Reading): TextBlock | MediaBlock | [] {
+  if (part.type !== 'encrypted_content') return partOf(part, at);
+  const said = checked(part, 'encrypted_content', at);
+  if (!/^gAAAA[\w-]+=*$/.test(said)) return { type: 'text', text: said, at };
+  left.add(at, 'encrypted_content');
+  return [];
+}
+
+function textsOf(item: Json, at: string, ...fields: string[]): string[] {
+  return fields.filter((each) => isGiven(item[each])).map((each) => checked(item, each, at));
+}
+
+function addLabelled(label: string, blocks: Block[], at: string, reading: Reading): void {
   const [first] = blocks;
   if (first?.type === 'text') blocks[0] = { ...first, text: `${label}\n${first.text}` };
   else blocks.unshift({ type: 'text', text: label, at });
@@ -208,7 +273,7 @@ function addUncalled(item: Json, at: string, reading: Reading): void {
 }
 
 const ofParts =
-  'type text refusal annotations logprobs image_url file_id file_data file_url filename';
+  'type text refusal encrypted_content annotations logprobs image_url file_id file_data file_url filename';
 const partShape: KnownFields = {
   fields: { ...common.each(common.anything, ...ofParts.split(' ')), detail: common.detail },
 };
@@ -216,14 +281,16 @@ const partShape: KnownFields = {
 function partsIn<B extends Block>(
   content: unknown,
   at: string,
-  { left }: Reading,
-  read: (part: Json, at: string) => B,
+  reading: Reading,
+  read: (part: Json, at: string, reading: Reading) => B | [],
 ): (B | TextBlock)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
-  return content.map((each: unknown, k) => {
+  return content.flatMap((each: unknown, k) => {
     const place = `${at}[${k}]`;
-    return read(common.knownFields(objectOf(each), partShape, place, common.mustBe, left), place);
+    const { left } = reading;
+    const own = common.knownFields(objectOf(each), partShape, place, common.mustBe, left);
+    return read(own, place, reading);
   });
 }
 
@@ -252,4 +319,10 @@ function fileOf(file: Json, at: string): MediaBlock {
 function checked(item: Json, field: string, at: string, { is, test }: Check = text): string {
   if (!test(item[field])) throw common.mustBe(`${at}.${field}`, is);
   return String(item[field]);
+}
+
+/** A text, or the JSON of an object that was given in its place. */
+function asText(item: Json, field: string, at: string): string {
+  const value = item[field];
+  return isObject(value) ? JSON.stringify(value) : checked(item, field, at);
 }

@@ -24,11 +24,13 @@ const customShape: KnownFields = {
 
 const namespaceShape: KnownFields = { fields: each(anything, 'type', 'name', 'tools') };
 
+const offering = new Set(['additional_tools', 'tool_search_output']);
+
 /** The lists of tools, with their paths. Codex offers some of them in items of the input. */
 function listsIn({ tools, input }: Json): [list: unknown, at: string][] {
   const lists: [unknown, string][] = [[tools, 'tools']];
   for (const [i, item] of itemsOf(input).entries())
-    if (isObject(item) && item.type === 'additional_tools')
+    if (isObject(item) && offering.has(String(item.type)))
       lists.push([item.tools, `input[${i}].tools`]);
   return lists;
 }
@@ -52,8 +54,7 @@ export function readTools(body: Json, left: LeftOut): Tool[] {
       readTool(each, `${at}.tools[${k}]`, name, left),
     );
   });
-  refuseSameName(read);
-  return read.map(({ tool }) => tool);
+  return distinct(read).map(({ tool }) => tool);
 }
 
 interface ReadTool {
@@ -63,19 +64,34 @@ interface ReadTool {
   namespace: string | null;
 }
 
-/** If two tools had one name, a call could not be given back to the right tool. */
-function refuseSameName(tools: ReadTool[]): void {
+/** The names that tools of a list have in the conversation. */
+export function namesOf(list: unknown): string[] {
+  return itemsOf(list).flatMap((tool) => {
+    const { type, name, tools } = objectOf(tool);
+    const inner = type === 'namespace' ? itemsOf(tools).map(objectOf) : [{ name }];
+    const space = type === 'namespace' ? name : null;
+    return inner.map((each) => flatName(space, String(each.name)));
+  });
+}
+
+/**
+ * The tools without those that Codex offers again. If two other tools had one name, a call could
+ * not be given back to the right one.
+ */
+function distinct(tools: ReadTool[]): ReadTool[] {
   const first = new Map<string, ReadTool>();
-  for (const tool of tools) {
+  return tools.filter((tool) => {
     const { name, at, namespace } = tool;
     const other = first.get(name);
+    if (other?.namespace === namespace && at.startsWith('input')) return false;
     if (other && (namespace ?? other.namespace) !== null)
       throw badRequest(
         `${at}.name`,
         `${at}.name and ${other.at}.name are both ${name} once their namespaces are added. Rename one of the two.`,
       );
     first.set(name, tool);
-  }
+    return true;
+  });
 }
 
 function readTool(tool: unknown, at: string, namespace: string | null, left: LeftOut): ReadTool {

@@ -3,22 +3,14 @@ import { ofCalls } from './chat-schema.ts';
 
 /** OpenAI's Responses, for documentation only: `readResponsesCall` checks a call. */
 
-const itemTypes = [
-  'message',
-  'reasoning',
-  'function_call',
-  'function_call_output',
-  'custom_tool_call',
-  'custom_tool_call_output',
-  'additional_tools',
-];
 const items =
   'A `message` (the type may be missing) has `role` (`user`, `system`, `developer`, ' +
   '`assistant`) and `content`, a text or a list of `input_text`, `input_image`, ' +
-  '`input_file`, `output_text` and `refusal`. Send the items of a reply back unchanged.';
+  '`input_file`, `output_text` and `refusal`. Send the items of a reply back unchanged. ' +
+  'The items of Codex are read or named in `x-ignored-fields`.';
 const ResponseItem = s.named(
   'ResponseItem',
-  s.openObject({ type: s.optional(s.choice(itemTypes)) }, { description: items }),
+  s.openObject({ type: s.optional(s.text()) }, { description: items }),
 );
 
 const input = 'The whole conversation, oldest first. A text is one message of the user.';
