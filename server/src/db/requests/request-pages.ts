@@ -155,12 +155,46 @@ function candidates(filter: PageFilter, way: PageDirection, look: number): Fragm
     return libraryJobs({ ...filter.library, account_id, bounds, sort: way.sort, most });
   }
   if (filter.metadata) return pairedCandidates(filter, filter.metadata, way, most);
+  const column = indexedBy(filter);
+  if (column !== null) return endedAndOpen(filter, column, way, most);
   const bounds = stretch(filter, way, 'id');
   return (bind) => `
     select id, ${compared} from requests
     where ${ofAccount(filter)(bind)} and ${inState(filter)(bind)}
       and ${ofPerson(filter)(bind)} and ${bounds(bind)}
     order by id ${way.sort} limit ${bind(most)}::int`;
+}
+
+/** The column by whose value an index has the requests of an account that have ended. */
+function indexedBy(filter: PageFilter): 'model_id' | 'key_id' | null {
+  const { account_id, status, model_id, key_id, person_id = null } = filter;
+  const isOther = person_id !== null || (status !== null && status !== 'COMPLETED');
+  if (account_id === null || isOther) return null;
+  return model_id !== null ? 'model_id' : key_id !== null ? 'key_id' : null;
+}
+
+/**
+ * Requests of the account with this value. Open ones, which are few, are found by their status: an
+ * index that had them too would be written at each step of a request.
+ */
+function endedAndOpen(
+  filter: PageFilter,
+  column: 'model_id' | 'key_id',
+  way: PageDirection,
+  most: number,
+): Fragment {
+  const bounds = stretch(filter, way, 'id');
+  return (bind) => {
+    const where = `${ofAccount(filter)(bind)} and ${column} = ${bind(filter[column])}
+      and ${bounds(bind)}`;
+    const end = `order by id ${way.sort} limit ${bind(most)}::int`;
+    const parts = [
+      'completed_at is not null',
+      `status = 'IN_QUEUE' and status <> 'COMPLETED'`,
+      `status = 'IN_PROGRESS' and status <> 'COMPLETED'`,
+    ].map((state) => `(select id, ${compared} from requests where ${where} and ${state} ${end})`);
+    return `${parts.join(' union all ')} ${end}`;
+  };
 }
 
 /** A request that is found in another table than its own takes more reads. */
