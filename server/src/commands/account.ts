@@ -45,8 +45,7 @@ export const verbs = {
       const available = formatUsd(BigInt(json.available_usd_micro));
       return { json, text: `${kind} ${json.email} made. Available: ${available} USD.` };
     },
-    null,
-    createMany,
+    { many: createMany },
   ),
   list: row('list accounts, newest first', { limit: limitOf(100) }, async (given, context) => {
     const [rows, total] = await withDatabase(context, (db) =>

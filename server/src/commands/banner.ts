@@ -23,7 +23,7 @@ export const verbs = {
       const { banner } = await act(context, 'banner.set', (db) => setBanner(db, { en, ru }));
       return inWords(banner);
     },
-    ['banner set --en "Films are slow today."', 'before maintenance'],
+    { example: ['banner set --en "Films are slow today."', 'before maintenance'] },
   ),
   clear: row('remove the text', {}, async (_given, context) => {
     const none = { en: null, ru: null };

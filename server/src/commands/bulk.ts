@@ -183,6 +183,7 @@ export function allOrNone<Row, Found extends { id: string }, Done extends object
     const done = [];
     for (const { line, row, of } of found)
       done.push(...(await judged(line, async () => ({ line, ...(await work(db, row, of)) }))));
+    // guard: all-rows-or-none
     if (faults.length > 0) throw refusedFor(faults);
     return done.sort((a, b) => a.line - b.line);
   };

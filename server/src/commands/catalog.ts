@@ -26,7 +26,7 @@ export const verbs = {
       live: flag('also ask the upstreams, to find models they lack and prices below their cost'),
     },
     check,
-    ['catalog check --live', 'exit 0 if there are only warnings'],
+    { example: ['catalog check --live', 'exit 0 if there are only warnings'] },
   ),
   list: row(
     'list the rows of the catalog files: live, hidden, or stopped and by whom',
@@ -35,7 +35,7 @@ export const verbs = {
       const data = await states(context);
       return { json: { data }, text: table(data, columns) };
     },
-    ['catalog list', 'one line for each row'],
+    { example: ['catalog list', 'one line for each row'] },
   ),
   export: row(
     'write the catalog files with the prices and upstreams that were set beside them',
@@ -44,7 +44,7 @@ export const verbs = {
       replace: flag('replace files that exist there'),
     },
     ({ folder, replace = false }, context) => exportFiles(folder, replace, context),
-    ['catalog export changed', 'then: farebox catalog check changed'],
+    { example: ['catalog export changed', 'then: farebox catalog check changed'] },
   ),
   stop: row(
     'stop selling a model: none of its requests start until it is resumed',

@@ -18,6 +18,13 @@ type Work<Given> = (given: Given, context: Context) => Promise<CommandOutput | n
 /** The same work for all rows of a file. */
 type Many<Given> = (rows: Line<Given>[], context: Context) => Promise<CommandOutput>;
 
+interface RowExtras<Given> {
+  /** The help shows it. */
+  example?: readonly [call: string, note: string];
+  /** `--from FILE` gives rows of the same input. */
+  many?: Many<Given>;
+}
+
 /** Gives a command's work its context and prints the result. */
 export type Run = (work: (context: Context) => ReturnType<Work<never>>) => Promise<void>;
 
@@ -27,15 +34,13 @@ export type CommandRow = (command: Command, run: Run) => void;
 /**
  * A command's row. Its input is an object of operands in their order, and of options by name:
  * `limit_usd` is `--limit-usd`, and a flag that is true by default is `--no-NAME`. The work may be
- * loaded when it runs. The help shows the example with its note. With `many`, `--from FILE` gives
- * rows of the same input.
+ * loaded when it runs.
  */
 export function row<const Input extends TProperties>(
   about: string,
   input: Input,
   work: Work<s.Static<s.TObject<Input>>>,
-  example?: readonly [call: string, note: string] | null,
-  many?: Many<s.Static<s.TObject<Input>>>,
+  { example, many }: RowExtras<s.Static<s.TObject<Input>>> = {},
 ): CommandRow {
   return (command, run) => {
     command.description(about);

@@ -65,8 +65,7 @@ export const verbs = {
       const shown = `This is the key of ${json.email}, shown once. Its id is ${json.key_id}.`;
       return { json, text: `${json.key}\n\n${shown}` };
     },
-    null,
-    createMany,
+    { many: createMany },
   ),
   list: row(
     'list keys, newest first',

@@ -54,7 +54,7 @@ export const verbs = {
       const filed = await rowOf(context, model);
       return change(filed, readChange(filed, givenIn(given)), why, context);
     },
-    ['model set sandbox/canvas/text-to-image --price 0.08', 'holds within seconds'],
+    { example: ['model set sandbox/canvas/text-to-image --price 0.08', 'holds within seconds'] },
   ),
   reset: row(
     'sell a model as its catalog file says',

@@ -26,7 +26,7 @@ export const verbs = {
       const shown = `This is the operator key "${name}" for ${json.scopes.join(', ')}, shown once.`;
       return { json, text: `${json.key}\n\n${shown} Its id is ${json.operator_key_id}.` };
     },
-    ['operator-key create --name billing --scope read money', 'for a payment system'],
+    { example: ['operator-key create --name billing --scope read money', 'for a payment system'] },
   ),
   list: row(
     'list operator keys, newest first',

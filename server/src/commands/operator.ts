@@ -24,7 +24,9 @@ export const verbs = {
     },
     ({ email, role, account }, context) =>
       invited(context, 'account.invite', email, (db) => findOperatorPlace(db, { role, account })),
-    ['operator invite ana@example.com --role support', 'somebody who answers customers'],
+    {
+      example: ['operator invite ana@example.com --role support', 'somebody who answers customers'],
+    },
   ),
 };
 

@@ -58,8 +58,7 @@ export const programs = {
       note: may(NewCredit.note, "for the operator's log"),
     },
     async (given, context) => (await import('./credit.ts')).credit(given, context),
-    null,
-    async (rows, context) => (await import('./credit.ts')).creditMany(rows, context),
+    { many: async (rows, context) => (await import('./credit.ts')).creditMany(rows, context) },
   ),
   adjust: row(
     'correct a balance; a negative amount lowers it, a repeated reference is booked only once',
@@ -86,7 +85,7 @@ export const programs = {
     'say what is wrong and what to do; exit 1 if something is',
     {},
     async (_given, context) => (await import('./doctor/doctor.ts')).doctor(context),
-    ['doctor --json', 'for a monitor, once an hour'],
+    { example: ['doctor --json', 'for a monitor, once an hour'] },
   ),
   top: row(
     'show traffic, queues, upstreams and money, renewed every 2 s on a screen',

@@ -154,7 +154,9 @@ export const verbs = {
       const text = `Resolved: its cost is noted as ${formatUsd(cost_usd_micro)} USD.`;
       return { json: { ...of, ...done, outcome, cost_usd_micro }, text };
     },
-    ['request resolve ID --outcome did_not_run', 'an outcome can be resolved only once'],
+    {
+      example: ['request resolve ID --outcome did_not_run', 'an outcome can be resolved only once'],
+    },
   ),
 };
 

@@ -78,10 +78,12 @@ export const verbs = {
       const text = `${counted(json.resolved, 'outcome')} resolved.${json.is_all ? '' : more}`;
       return { json, text };
     },
-    [
-      'unknown resolve --upstream openai --since 2027-01-31T12:00Z --outcome did_not_run',
-      'repeating it changes nothing',
-    ],
+    {
+      example: [
+        'unknown resolve --upstream openai --since 2027-01-31T12:00Z --outcome did_not_run',
+        'repeating it changes nothing',
+      ],
+    },
   ),
 };
 

@@ -21,7 +21,7 @@ export const verbs = {
     'check the address, credential and models of upstreams, at no cost; exit 1 if a check fails',
     { name: s.optional(operand(s.text('default: all that are set up'))) },
     ({ name }, context) => test(name, context),
-    ['upstream test fal', 'exit 2 if no catalog file defines it'],
+    { example: ['upstream test fal', 'exit 2 if no catalog file defines it'] },
   ),
   set: row(
     'switch an upstream on or off, or let it drain: nothing new starts, running jobs end',
@@ -31,7 +31,7 @@ export const verbs = {
       reason: may(LogReason, "for the operator's log"),
     },
     setState,
-    ['upstream set fal draining', 'holds in all processes at once'],
+    { example: ['upstream set fal draining', 'holds in all processes at once'] },
   ),
   key: row(
     'set the key of an upstream from standard input, in place of its variable',
@@ -41,7 +41,7 @@ export const verbs = {
       reason: may(LogReason, "for the operator's log"),
     },
     setKey,
-    ['upstream key fal < key.txt', 'it is stored encrypted and never shown again'],
+    { example: ['upstream key fal < key.txt', 'it is stored encrypted and never shown again'] },
   ),
   resume: row(
     'end the pause of an upstream and the pauses of its models and keys',

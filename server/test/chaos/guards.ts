@@ -291,6 +291,9 @@ export const guards: Tests = {
     'left-start-booked-once': 'is an unknown outcome beside its completed request',
     'left-start-costs-there': 'counts on the day it was left',
   },
+  'test/commands/bulk.test.ts': {
+    'all-rows-or-none': 'accounts that exist or are there twice, and addresses that are none',
+  },
   'test/commands/serve.test.ts': {
     'one-service-a-folder': 'a second service in the folder is refused',
     'failed-start-stops-postgres': 'a port in use is said in words',

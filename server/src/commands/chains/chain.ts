@@ -27,7 +27,7 @@ export const verbs = {
     'ask the endpoints of a chain whether they fit its file; no database needed',
     { name },
     check,
-    ['chain check bsc', 'exit 1 if something is wrong'],
+    { example: ['chain check bsc', 'exit 1 if something is wrong'] },
   ),
   resume: row(
     'go on reading a stopped chain, or read blocks again',
@@ -44,7 +44,7 @@ export const verbs = {
       const where = height === null ? 'where it was' : `from block ${height} on`;
       return { json, text: `${name} is read ${where}.` };
     },
-    ['chain resume bsc --from 71230000', 'after a missed deposit'],
+    { example: ['chain resume bsc --from 71230000', 'after a missed deposit'] },
   ),
 };
 

@@ -33,13 +33,13 @@ export const verbs = {
     'make a wallet and print its public keys; offline, and nothing is stored',
     { read: flag('use an existing wallet, whose words you type') },
     xpub,
-    ['deposit xpub', 'on a computer that you trust'],
+    { example: ['deposit xpub', 'on a computer that you trust'] },
   ),
   check: row(
     'compare the keys that are set with the database, and derive each address',
     {},
     checkKeys,
-    ['deposit check', 'exit 1 if something differs'],
+    { example: ['deposit check', 'exit 1 if something differs'] },
   ),
   addresses: row(
     'list deposit addresses with their paths and credited amounts',
@@ -50,7 +50,9 @@ export const verbs = {
       account: ofAccount,
     },
     listAddresses,
-    ['deposit addresses --since 2027-01-31 --json', 'for a wallet that collects tokens'],
+    {
+      example: ['deposit addresses --since 2027-01-31 --json', 'for a wallet that collects tokens'],
+    },
   ),
   list: row(
     'list deposits in final blocks, newest first',
@@ -63,7 +65,7 @@ export const verbs = {
       limit: limitOf(50),
     },
     list,
-    ['deposit list --state held', 'deposits that wait for you'],
+    { example: ['deposit list --state held', 'deposits that wait for you'] },
   ),
   credit: row(
     'credit a held or ignored deposit, once; it is never undone',
@@ -96,7 +98,7 @@ export const verbs = {
     'derive new addresses from the key that is set now; earlier ones stay',
     { family: operand(s.choice(families)) },
     rotate,
-    ['deposit rotate evm', 'after a new FAREBOX_XPUB_EVM was set'],
+    { example: ['deposit rotate evm', 'after a new FAREBOX_XPUB_EVM was set'] },
   ),
   rescan: row(
     'read blocks once more, to find deposits that were missed',
@@ -107,7 +109,7 @@ export const verbs = {
       cancel: flag('end an earlier rescan'),
     },
     rescan,
-    ['deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'],
+    { example: ['deposit rescan bsc 71230000 71231000', 'a known deposit is not credited twice'] },
   ),
 };
 
