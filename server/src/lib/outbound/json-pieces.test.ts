@@ -62,3 +62,18 @@ test('an event above the limit ends the stream, and comments within it change no
   const many = 'data: x\n\n: still here\n\n'.repeat(200);
   assert.equal((await dataOf(pieces(many, 10))).length, 200);
 });
+
+test("Python's numbers are null, but not inside texts, however long or cut these are", () => {
+  const quotes = '\\"a NaN'.repeat(300_000);
+  const values: unknown[] = [];
+  for (const text of [
+    `{"a": NaN, "b": -Infinity, "c": "${quotes}"}`,
+    `{"a": NaN, "c": "${quotes}`,
+  ]) {
+    const read = jsonPieces(10_000_000, (value) => values.push(value));
+    read.add(Buffer.from(text));
+    read.end();
+  }
+  const c = quotes.replaceAll('\\', '');
+  assert.deepEqual(values, [{ a: null, b: null, c }, undefined]);
+});

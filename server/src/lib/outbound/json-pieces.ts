@@ -170,9 +170,8 @@ function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const char = text[at]!;
-    if (char === '"') {
-      for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === '\\') at++;
-    } else if (char === '{' || char === '[') depth++;
+    if (char === '"') at = endOfText(text, at) - 1;
+    else if (char === '{' || char === '[') depth++;
     else if ((char === '}' || char === ']') && --depth === 0) return at + 1;
   }
   return text.length;
@@ -187,10 +186,30 @@ function parseEvent(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    const plain = text.replaceAll(noNumbers, (each, isText) => (isText ? each : 'null'));
+    const plain = withoutNoNumbers(text);
     return plain === text ? undefined : parseEvent(plain);
   }
 }
 
-/** Python writes these numbers, which JSON does not have. Texts are matched to pass them over. */
-const noNumbers = /("[^"\\]*(?:\\.[^"\\]*)*")|-?\b(?:NaN|Infinity)\b/gs;
+/** The text with null in place of numbers that Python writes, and that JSON does not have. */
+function withoutNoNumbers(text: string): string {
+  if (!/NaN|Infinity/.test(text)) return text;
+  const next = /"|-?\b(?:NaN|Infinity)\b/g;
+  let plain = '';
+  let from = 0;
+  for (let found = next.exec(text); found; found = next.exec(text)) {
+    if (found[0] === '"') next.lastIndex = endOfText(text, found.index);
+    else {
+      plain += `${text.slice(from, found.index)}null`;
+      from = next.lastIndex;
+    }
+  }
+  return plain + text.slice(from);
+}
+
+/** Where the text ends that begins at `start` with a quotation mark. */
+function endOfText(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return Math.min(at + 1, text.length);
+}
