@@ -86,7 +86,7 @@ function takeMedia(value: unknown, field: string | null, found: CollectedOutput)
   if (places === null) return false;
   const sources = places.filter((place) => 'source' in place);
   if (sources.length === 0) return false;
-  found.media.push(...sources.map((source) => ({ field, ...source })));
+  for (const source of sources) found.media.push({ field, ...source });
   const left = places.flatMap((place) => ('source' in place ? [] : (reasonIn(place.empty) ?? [])));
   if (left.length > 0) found.fields.left_out = [...itemsOf(found.fields.left_out), ...left];
   return true;

@@ -247,12 +247,32 @@ export function messageIn(value: unknown): string | null {
 export function reasonIn(value: unknown): string | null {
   const inner = typeof value === 'string' ? jsonOf(Buffer.from(value)) : value;
   const words = messageIn(typeof inner === 'object' ? (inner ?? value) : value);
-  const line = words
-    ?.replaceAll(/\b(?:https?|wss?):\/\/\S+/gi, '…')
-    .replaceAll(/\bdata:[^\s,]{0,200},\S+/gi, '…')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  const line = words && publicWords(words.replaceAll(/\bdata:[^\s,]{0,200},\S+/gi, '…'));
   return line ? line.slice(0, reasonMax) : null;
+}
+
+/** Addresses, files and accounts of the operator, and what would act on a terminal. */
+const ofOperator = new RegExp(
+  [
+    /\b[a-z][a-z\d+.-]*:\/\/\S+/,
+    /\barn:\S+/,
+    /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/,
+    /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/,
+    /\b(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b/,
+    /(?<![\w/])\/(?:home|root|var|usr|opt|mnt|data|srv|etc|tmp|app|models|workspace)\/\S+/,
+    /\b(?:org|proj|acct)[-_]\w{2,}/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gi',
+);
+
+/** An upstream's words in one line, as callers may read them. */
+export function publicWords(text: string): string {
+  return text
+    .replaceAll(/[\s\p{Cc}\u202A-\u202E\u2066-\u2069]+/gu, ' ')
+    .replaceAll(ofOperator, '…')
+    .trim();
 }
 
 function wordsIn(value: unknown, depth: number): string | null {

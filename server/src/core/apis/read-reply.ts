@@ -4,13 +4,10 @@ import type { ReplyEvent } from '../chat/reply.ts';
 import type { ReplyContext, EndOfBytes, OpenReader, ReplyReader } from './api.ts';
 import type { ChatRefusal } from '../chat/refusal.ts';
 import { isFilled } from '../check.ts';
-import { jsonIn } from './reading/pieces.ts';
+import { depthMax, jsonIn } from './reading/pieces.ts';
 
 /** Ample: the last event of OpenAI's Responses repeats the whole reply, and the call's tools. */
 const pieceMaxChars = 32 * 1024 * 1024;
-
-/** Reading recurses once per level. A text shorter than twice the depth cannot be deeper. */
-const depthMax = 256;
 
 /** Data with which servers show that they are still at work. */
 const lifeSign =

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
-import { isObject, type Json } from '../../lib/json.ts';
+import { isObject, isWithinDepth, type Json } from '../../lib/json.ts';
 import { exactJson } from '../../lib/long-integers.ts';
 import type { ApiName, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
 import type { ReplyContext, ApiDialect } from './api.ts';
+import { depthMax } from './reading/pieces.ts';
 
 /** The writers of calls in all three APIs share these parts. */
 
@@ -146,7 +147,8 @@ export function toolInput(text: string): Json {
   if (text.trim() === '') return {};
   try {
     const value: unknown = exactJson(text);
-    if (isObject(value)) return value;
+    // Deeper nesting would exhaust the stack of readers.
+    if (isObject(value) && isWithinDepth(value, depthMax)) return value;
   } catch {
     // Broken JSON is kept as a text.
   }

@@ -59,6 +59,14 @@ export function blamesCall(error: Json, words: string): boolean {
   );
 }
 
+/** A refusal's words for the caller, whom those about the operator's account do not concern. */
+export function wordsForCaller(words: string): string {
+  return ofAccount.test(words) ? 'it gives no reason that is about the call' : words.slice(0, 500);
+}
+
+const ofAccount =
+  /\b(?:your|this|the|our) (?:api[ -]?key|account|organi[sz]ation|project|team|billing|subscription|quota|balance)\b/i;
+
 /** Whether the model that refuses cannot read such a part, so that another one may. */
 export function cannotReadMedia(words: string): boolean {
   return senses.test(words);

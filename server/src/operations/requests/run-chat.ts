@@ -3,7 +3,7 @@ import { ReplyBroken } from '../../core/apis/read-reply.ts';
 import * as bills from '../../core/chat/chat-bill.ts';
 import { listOf } from '../../core/chat/chat-media.ts';
 import { gatherReply, type GatheredReply, type ReplyEvent } from '../../core/chat/reply.ts';
-import { tooLong } from '../../core/chat/refusal.ts';
+import { tooLong, wordsForCaller } from '../../core/chat/refusal.ts';
 import { readUsage } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { chatCost, costInUsage } from '../../core/price/cost.ts';
@@ -309,7 +309,7 @@ function rejection(
 ): ApiError {
   if (refusal?.reason === 'messages_too_long')
     return tooLong(refusal.window, listOf(call.conversation));
-  const said = message.slice(0, 500);
+  const said = wordsForCaller(message);
   return new ApiError(param === undefined ? 'invalid_input' : 'bad_messages', {
     message: `${unasked ? '' : 'The model refused the input: '}${said}`,
     reason: refusal?.reason ?? 'model_refused',
@@ -341,7 +341,7 @@ function billedEnd(
 
 function publicText(outcome: ChatOutcome): string {
   if (outcome === notSent) return 'The call ended before the model was called.';
-  if (outcome.outcome === 'rejected') return outcome.message;
+  if (outcome.outcome === 'rejected') return wordsForCaller(outcome.message);
   const isRefused = outcome.outcome === 'not_accepted';
   return isRefused ? 'The model had no capacity.' : 'The model gave no answer.';
 }

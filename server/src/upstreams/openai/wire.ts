@@ -4,7 +4,7 @@ import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fet
 import { errorIn as anyErrorIn } from '../../core/apis/read-reply.ts';
 import { blamesCall, codesIn, cannotReadMedia, refusalIn } from '../../core/chat/refusal.ts';
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
-import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply, publicWords } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 
 type ReplyParts = Pick<Reply, 'status' | 'headers' | 'body'>;
@@ -46,8 +46,9 @@ export function createWire(
     const special = error === null ? null : specialRefusal(said.status, error, model);
     const outcome = cleaned(special ?? outcomeOfReply(said, tools.now()));
     if (outcome.outcome !== 'rejected') return outcome;
-    const { message } = outcome;
-    return { ...outcome, refusal: refusalIn(error, message), lacking: cannotReadMedia(message) };
+    const message = publicWords(outcome.message);
+    const refusal = refusalIn(error, message);
+    return { ...outcome, message, refusal, lacking: cannotReadMedia(message) };
   }
 
   return {

@@ -1,4 +1,4 @@
-import { isCount, isObject, itemsOf, type Json } from '../../../lib/json.ts';
+import { isCount, isObject, isWithinDepth, itemsOf, type Json } from '../../../lib/json.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import { usageOfReport } from '../../chat/usage.ts';
 import type { EmitEvent } from '../api.ts';
@@ -19,10 +19,15 @@ export function wordsOf(value: unknown): string {
   return textOf(value) || (isObject(value) && !('text' in value) ? jsonTextOf(value) : '');
 }
 
-/** The value of a text with JSON; any other value as it is. */
+/** Reading recurses once per level. A text shorter than twice the depth cannot be deeper. */
+export const depthMax = 256;
+
+/** The value of a text with JSON, unless it is nested absurdly deep; any other value as it is. */
 export function jsonIn(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
   try {
-    return typeof value === 'string' ? (JSON.parse(value) as unknown) : value;
+    const inner: unknown = JSON.parse(value);
+    return isWithinDepth(inner, depthMax) ? inner : value;
   } catch {
     return value;
   }
