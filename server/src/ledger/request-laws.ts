@@ -192,7 +192,7 @@ export const countedLaws: Law[] = [
     broken: ({ accounts }) => `
       with marked as (
         select account_id, day, day::timestamp at time zone 'utc' as began,
-          (day + 1)::timestamp at time zone 'utc' as ended
+          coalesce(until, (day + 1)::timestamp at time zone 'utc') as ended
         from usage_rollups where ${accounts('account_id')}),
       counted as (
         select m.account_id, m.day, q.model_id, q.key_id, q.person_id,

@@ -140,7 +140,7 @@ const usage = (more: Pick<AccountUsageQuery, 'account_id'> & Partial<AccountUsag
   metadata: null,
   above: null,
   limit: 101,
-  stored_to: more.from ?? dayAt(-30),
+  isStored: false,
   ...more,
 });
 const search = { words: null, only: null, below_id: null, limit: 26 };
@@ -458,11 +458,12 @@ const asked: Record<string, Ask> = {
   "sum up an account's stored days": (c) =>
     readUsageOf(
       c,
-      usage({ account_id: sample.account, by: ['day', 'person'], names: [], stored_to: dayAt(0) }),
+      usage({ account_id: sample.account, by: ['day', 'person'], names: [], isStored: true }),
     ),
   "an account's days that are not stored": (c) =>
     usageDays.findUnstored(c, sample.account, { from: dayAt(-30), to: dayAt(1) }),
-  "store a day of an account's usage": (c) => usageDays.storeDay(c, sample.account, dayAt(-1)),
+  "store a day of an account's usage": (c) =>
+    usageDays.storeDay(c, sample.account, { day: dayAt(-1), until: new Date() }),
   'forget idempotency keys': (c) => requests.forgetKeys(c, 30, 500),
   'clear payloads': (c) => requests.clearPayloads(c, 30, 500),
   begin: (c) =>
@@ -748,13 +749,13 @@ describe('usage reads the requests of its account and period, and few others', (
       assert.ok(!JSON.stringify(plan).includes('"attempts"'), 'left starts are not read');
     });
 
-  test('of 31 days, of which all but the last are stored', async () => {
+  test('of 31 days that are stored', async () => {
     const asked = usage({
       account_id: sample.big,
       by: ['model'],
       names: [],
       from: dayAt(-30),
-      stored_to: dayAt(0),
+      isStored: true,
     });
     const [one] = await statementsOf((c) => readUsageOf(c, asked));
     const plan = await planFor(db, one!, 'analyze, ');
@@ -850,7 +851,7 @@ async function fill(): Promise<void> {
       select account, key, date_bin('1 hour', ${at}, 'epoch'), 'c' || n, 1 from n;
     insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts;
-    insert into usage_rollups select id, current_date - 3 from accounts;
+    insert into usage_rollups select id, current_date from accounts;
     insert into usage_days select id, current_date - 3, 'm', id, null, 1, 0, 5, 0, 0, 0, 0 from accounts`;
   await db.tx(async (tx) => {
     for (const text of rows.split(/;\n/)) await tx.run(rawSql(text));

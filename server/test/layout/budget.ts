@@ -6,14 +6,13 @@ import { isTest, type Project } from './project.ts';
  * that a small change fits. If a room gets smaller, lower its budget.
  */
 export const budgets: Record<string, number> = {
-  bench: 3_450,
+  bench: 3_590,
   'client/src': 9_200,
   'server/src': 2_230,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
   'server/src/commands': 6_170,
   'server/src/core': 16_800,
-  'server/src/db': 11_420,
   'server/src/db': 11_420,
   'server/src/http': 21_850,
   'server/src/ledger': 3_280,

@@ -562,6 +562,11 @@ const sabotages: Sabotage[] = [
     breaks: ['usage_days_recompute'],
   },
   {
+    what: 'a day that is stored up to a time, without its usage',
+    sql: `insert into usage_rollups values (:who, (now() at time zone 'utc')::date, now())`,
+    breaks: ['usage_days_recompute'],
+  },
+  {
     what: 'a stored day without its refund',
     sql: `insert into usage_rollups values (:fourth, (now() at time zone 'utc')::date);
       insert into usage_days select account_id, (now() at time zone 'utc')::date, model_id, key_id,

@@ -1,7 +1,7 @@
-import { rawSql, type Connection } from '../../lib/sql/sql.ts';
-import { boundary, chargeSums, entries } from './revenue.ts';
+import { constant, rawSql, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { chargeSums, entries } from './revenue.ts';
 
-/** Stored sums of past days of an account. Nothing that counts in a day changes once it is over. */
+/** Stored sums of an account's days. Nothing that counts in a stretch changes once it is over. */
 
 export const tokens = [
   'input_tokens',
@@ -19,58 +19,68 @@ export const usageSums = [
 /** Leaves out starts that were left for the next route: they are neither requests nor charges. */
 export const counts = '(done is not null or charged is not null)';
 
-/** Days are stored this long, so that a caller cannot have any number of them stored. */
-const storedDays = 190;
-
 /** Days (UTC), such as 2027-01-31: `from` is included, `to` is not. */
 export interface Period {
   from: string;
   to: string;
 }
 
+/** A day of which the sums of what ended before `until` are to be stored. */
+export interface Stretch {
+  day: string;
+  until: Date;
+}
+
+/** Until when a day is stored: SQL of a row of usage_rollups. */
+export const storedUntil = `coalesce(until, (day + 1)::timestamp at time zone 'utc')`;
+
 /**
- * The day before which the sums of the period can be read from stored days, and those of its days
- * that have to be stored first.
+ * The days of a period that are not stored as far as they could be. Transactions that began in an
+ * hour have ended an hour later, so nothing that counts in a stored stretch changes.
  */
-export async function findUnstored(
+export function findUnstored(
   db: Connection,
   account_id: string,
   { from, to }: Period,
-): Promise<{ stored_to: string; days: string[] }> {
-  const [row] = await db.run<{ stored_to: string; days: string[] }>(
-    rawSql(
-      `select to_char(until, 'YYYY-MM-DD') as stored_to, array(
-        select to_char(d, 'YYYY-MM-DD')
-        from generate_series($2::date::timestamp, until - interval '1 day', interval '1 day') d
-        where not exists (
-          select from usage_rollups where account_id = $1 and day = d::date) order by d) as days
-      from (select case when $2::date < ${boundary} - interval '${storedDays} days'
-        then $2::date::timestamp
-        else greatest($2::date::timestamp, least($3::date::timestamp, ${boundary})) end
-      ) p (until)`,
-      [account_id, from, to],
-    ),
-  );
-  return row!;
+): Promise<Stretch[]> {
+  return db.run<Stretch>(sql`
+    select to_char(d, 'YYYY-MM-DD') as day, wanted as until
+    from generate_series(${from}::date::timestamp, ${to}::date::timestamp - interval '1 day',
+      interval '1 day') d
+    cross join lateral (select least((d + interval '1 day') at time zone 'utc',
+      date_trunc('hour', now() - interval '1 hour', 'utc')) as wanted) w
+    where wanted > d at time zone 'utc' and not exists (
+      select from usage_rollups where account_id = ${account_id} and day = d::date
+        and ${constant(storedUntil)} >= wanted)
+    order by d`);
 }
 
-/** Stores the sums of one day of an account, unless another call has done so. */
-export async function storeDay(db: Connection, account_id: string, day: string): Promise<void> {
-  const during = (at: string) => `${at} >= $2::date::timestamp at time zone 'utc'
-    and ${at} < ($2::date + 1)::timestamp at time zone 'utc'`;
-  await db.run(
+/** Stores the sums of one day of an account up to `until`, where they do not reach as far yet. */
+export async function storeDay(
+  tx: Transaction,
+  account_id: string,
+  { day, until }: Stretch,
+): Promise<void> {
+  // Locks the day, so that two calls store each stretch once.
+  const [stored] = await tx.run<{ until: Date }>(sql`
+    insert into usage_rollups as r (account_id, day, until)
+    values (${account_id}, ${day}::date, ${day}::date::timestamp at time zone 'utc')
+    on conflict (account_id, day) do update set until = r.until
+    returning ${constant(storedUntil)} as until`);
+  const since = stored?.until ?? new Date(day);
+  if (since >= until) return;
+  tx.send(sql`
+    update usage_rollups set until = ${until}
+    where account_id = ${account_id} and day = ${day}::date`);
+  const during = (at: string) => `${at} >= $2::timestamptz and ${at} < $3::timestamptz`;
+  await tx.run(
     rawSql(
-      `with marked as (
-        insert into usage_rollups (account_id, day) values ($1, $2::date)
-        on conflict do nothing returning day
-      )
-      insert into usage_days (account_id, day, model_id, key_id, person_id,
+      `insert into usage_days (account_id, day, model_id, key_id, person_id,
         ${usageTotals.join(', ')})
       select account_id, day, model_id, key_id, person_id, ${usageSums}
-      from (${entries(during, '', '$1::uuid')}) e
-      where ${counts} and exists (select from marked)
+      from (${entries(during, '', '$1::uuid')}) e where ${counts}
       group by account_id, day, model_id, key_id, person_id`,
-      [account_id, day],
+      [account_id, since, until],
     ),
   );
 }

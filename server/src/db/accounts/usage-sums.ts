@@ -2,7 +2,8 @@ import type { Metadata } from '../../core/request/metadata.ts';
 import { rawSql, type Connection } from '../../lib/sql/sql.ts';
 import { hasPairs } from '../requests/metadata.ts';
 import { boundary, entries, sums } from './revenue.ts';
-import { counts, usageSums, usageTotals, type Period } from './usage-days.ts';
+import { counts, storedUntil, usageSums, usageTotals, type Period } from './usage-days.ts';
+import { dayMs } from '../../lib/day.ts';
 
 /**
  * Sums by day, model, account, key, person or metadata: over all accounts for the operator, or over
@@ -125,13 +126,19 @@ export interface AccountUsageQuery extends AccountGroups, Page {
   key_id: string | null;
   /** Only requests that have all these pairs. */
   metadata: Metadata | null;
-  /** Days of the period before this one are stored. */
-  stored_to: string;
+  /** Reads stored days as far as they reach; otherwise all requests of the period. */
+  isStored: boolean;
 }
 
-/** Whether stored days have these sums; otherwise all requests of the period are read. */
-export function isStoredOf({ names, metadata }: Pick<AccountUsageQuery, 'names' | 'metadata'>) {
-  return names.length === 0 && metadata === null;
+/** Days are stored this long, so that a caller cannot have any number of them stored. */
+const storedDays = 190;
+
+/** Whether these sums can be read from stored days. */
+export function canBeStored(
+  { names, metadata, from }: Pick<AccountUsageQuery, 'names' | 'metadata' | 'from'>,
+  now: number,
+): boolean {
+  return names.length === 0 && metadata === null && Date.parse(from) >= now - storedDays * dayMs;
 }
 
 export interface AccountUsageRow {
@@ -184,15 +191,17 @@ function accountParts(query: AccountUsageQuery, grouped: string[], values: unkno
   const read = names.map((name, i) => `, i.metadata ->> ${bind(name)}::text as metadata_${i}`);
   const joined = names.length === 0 ? '' : 'left join request_inputs i using (request_id)';
   const plain = grouped.join(', ');
-  const isStored = query.stored_to > query.from;
-  const live = isStored ? `${bind(query.stored_to)}::date::timestamp` : firstDay;
+  const stored = `usage_days r where account_id = ${account} and day >= $1::date and day < $2::date`;
+  // In the same statement as the sums, so that another call cannot store more in between.
+  const reach = `(select max(${storedUntil}) at time zone 'utc' from usage_rollups
+    where account_id = ${account} and day >= $1::date and day < $2::date)`;
+  const live = query.isStored ? `coalesce(${reach}, ${firstDay})` : firstDay;
   const requests = `select ${plain}, ${usageSums}
     from (select e.*${read.join('')}
       from (${entries(inPeriod(live), more, account)}) e ${joined}
       where ${counts}) e
     group by ${plain}`;
-  if (!isStored) return requests;
-  return `select ${plain}, ${usageTotals.join(', ')} from usage_days r
-    where account_id = ${account} and day >= $1::date and day < ${live} ${more}
+  if (!query.isStored) return requests;
+  return `select ${plain}, ${usageTotals.join(', ')} from ${stored} ${more}
     union all ${requests}`;
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { metadataAsked, nameAsked } from '../../core/request/metadata.ts';
 import {
-  isStoredOf,
+  canBeStored,
   readUsageOf,
   type AccountGroups,
   type AccountUsageQuery,
@@ -88,15 +88,13 @@ export const usage = keyedEndpoint(
 /** Throws `bad_request` if the sum takes too long. */
 async function sumUp(
   { db, settings }: CallDeps,
-  query: Omit<AccountUsageQuery, 'stored_to'>,
+  query: Omit<AccountUsageQuery, 'isStored'>,
 ): Promise<AccountUsageRow[]> {
   const { usageSumMs } = settings.times;
-  const stored_to = isStoredOf(query)
-    ? await rollUpUsage(db, query.account_id, query, usageSumMs)
-    : query.from;
+  const isStored = canBeStored(query, Date.now());
   const rows =
-    stored_to !== null &&
-    (await readWithin(db, usageSumMs, (tx) => readUsageOf(tx, { ...query, stored_to })));
+    (!isStored || (await rollUpUsage(db, query.account_id, query, usageSumMs))) &&
+    (await readWithin(db, usageSumMs, (tx) => readUsageOf(tx, { ...query, isStored })));
   if (rows) return rows;
   throw new ApiError('bad_request', {
     message: 'There are too many requests in these days to add up. Ask for fewer days.',

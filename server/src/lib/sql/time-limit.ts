@@ -1,17 +1,17 @@
 import { codeOf } from '../unknown.ts';
-import { rawSql, type Connection, type Database } from './sql.ts';
+import { rawSql, type Database, type Transaction } from './sql.ts';
 
 const cancelled = '57014';
 
 /**
- * Runs reads in a transaction whose statements the server cancels after `ms`. Returns null if a
+ * Works in a transaction whose statements the server cancels after `ms`. Returns null if a
  * statement was cancelled. Each statement is planned for its own values, which pays off because
  * such a statement may take seconds.
  */
 export async function readWithin<T>(
   db: Database,
   ms: number,
-  read: (db: Connection) => Promise<T>,
+  read: (db: Transaction) => Promise<T>,
 ): Promise<T | null> {
   try {
     return await db.tx(async (tx) => {

@@ -1,7 +1,7 @@
 import * as revenue from '../../db/accounts/revenue.ts';
 import * as spend from '../../db/accounts/spend.ts';
 import { findUnstored, storeDay, type Period } from '../../db/accounts/usage-days.ts';
-import type { Database } from '../../lib/sql/sql.ts';
+import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { readWithin } from '../../lib/sql/time-limit.ts';
 import { dayMs } from '../../lib/day.ts';
 
@@ -32,25 +32,22 @@ export async function rollUpSpend(db: Database, account_id: string, now: number)
 }
 
 /**
- * Stores the sums of an account's past days of this period, each in a transaction of its own, so
- * that a next call goes on where this one ran out of time. Returns the day up to which they are
- * stored; null: there was not enough time.
+ * Stores what is over of an account's days of this period, each day in a transaction of its own, so
+ * that a next call goes on where this one ran out of time. False: there was not enough time.
  */
 export async function rollUpUsage(
   db: Database,
   account_id: string,
   period: Period,
   ms: number,
-): Promise<string | null> {
+): Promise<boolean> {
   const end = performance.now() + ms;
-  const { stored_to, days } = await findUnstored(db, account_id, period);
-  for (const day of days) {
+  for (const stretch of await findUnstored(db, account_id, period)) {
     const left = Math.ceil(end - performance.now());
-    if (left <= 0) return null;
-    const stored = await readWithin(db, left, (tx) => storeDay(tx, account_id, day));
-    if (stored === null) return null;
+    const store = (tx: Transaction) => storeDay(tx, account_id, stretch);
+    if (left <= 0 || (await readWithin(db, left, store)) === null) return false;
   }
-  return stored_to;
+  return true;
 }
 
 function midnightBefore(ms: number): Date {

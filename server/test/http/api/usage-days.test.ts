@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readUsageOf, type AccountGroups } from '../../../src/db/accounts/usage-sums.ts';
 import { storeDay } from '../../../src/db/accounts/usage-days.ts';
 import { audit } from '../../../src/ledger/audit.ts';
-import { rawSql } from '../../../src/lib/sql/sql.ts';
+import { rawSql, type Connection } from '../../../src/lib/sql/sql.ts';
 import { rollUpUsage } from '../../../src/operations/accounts/roll-up.ts';
 import { mend } from '../../../src/operations/mend.ts';
 import { refund } from '../../kit/by-command-line.ts';
@@ -55,8 +55,8 @@ const unstored = ',metadata.nobody';
 const asked = async (by: string, key = own.key): Promise<any[]> =>
   ok(await service.call('GET', `/v1/usage?by=${by}&from=${period.from}&to=${period.to}`, { key }))
     .data;
-const stored = () =>
-  service.db.run<{ day: string; account_id: string }>(
+const stored = (db: Connection = service.db) =>
+  db.run<{ day: string; account_id: string }>(
     rawSql(`select to_char(day, 'YYYY-MM-DD') as day, account_id from usage_days order by day`),
   );
 
@@ -102,8 +102,15 @@ test('a day with refunds, failures and cancelled jobs is stored as it is read', 
   const today = { from: day(0), to: day(-1) };
   const undo = new Error('undo');
   const work = service.db.tx(async (tx) => {
-    await storeDay(tx, own.account_id, today.from);
-    await storeDay(tx, own.account_id, today.from);
+    const store = (until: string) =>
+      storeDay(tx, own.account_id, { day: today.from, until: new Date(until) });
+    const [{ middle }] = (await tx.run<{ middle: string }>(
+      rawSql('select created_at as middle from request_results order by 1 desc limit 1 offset 1'),
+    )) as [{ middle: string }];
+    await store(middle);
+    assert.equal((await stored(tx)).filter((each) => each.day === today.from).length, 1);
+    await store(today.to);
+    await store(middle);
     const query = {
       account_id: own.account_id,
       names: [],
@@ -115,9 +122,9 @@ test('a day with refunds, failures and cancelled jobs is stored as it is read', 
       limit: 100,
     };
     for (const by of allGroups) {
-      const of = (stored_to: string) => readUsageOf(tx, { ...query, by, stored_to });
-      const read = await of(today.from);
-      assert.deepEqual(await of(today.to), read);
+      const of = (isStored: boolean) => readUsageOf(tx, { ...query, by, isStored });
+      const read = await of(false);
+      assert.deepEqual(await of(true), read);
       const charged = read.reduce((sum, line) => sum + line.charged_usd_micro, 0n);
       assert.equal(charged, 10_000n - 4_000n + 9n);
       assert.equal(
@@ -125,7 +132,7 @@ test('a day with refunds, failures and cancelled jobs is stored as it is read', 
         1n,
       );
     }
-    const of = { ...query, model_id: 'fake/image', key_id: own.key_id, stored_to: today.to };
+    const of = { ...query, model_id: 'fake/image', key_id: own.key_id, isStored: true };
     const [image] = await readUsageOf(tx, { ...of, by: ['day'] });
     assert.equal(image!.charged_usd_micro, 6_000n);
     throw undo;
