@@ -5,46 +5,77 @@ import { commandLine } from '../server/src/operations/operator-action.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
 
 /**
- * Fills a database with finished calls of the last 90 days, dealt out to a thousand accounts in
- * turns, so that the books balance. About 2 KB a request.
+ * Fills a database with finished calls of the last 90 days, so that the books balance. Every second
+ * one is of one account, the others are dealt out to a thousand accounts in turns. Every fourth is
+ * an image with a prompt.
  */
 
-const accountCount = 1_000;
+const accountCount = 1_001;
 const days = 90;
 const batch = 250_000;
 const quote = 1_000;
 const charge = 900;
 const paid = 1_000_000_000_000n;
 
+/** The account with half of all requests; `rare_key` made none of them. */
+export interface Large {
+  account_id: string;
+  key: string;
+  rare_key: string;
+}
+
 /** Adds what is missing to `wanted` requests. Goes on where an earlier call was interrupted. */
 export async function fill(
   db: Database,
   wanted: number,
   tell: (done: number) => void,
-): Promise<void> {
-  await db.run(rawSql('create table if not exists bench_fill (done bigint, ended timestamptz)'));
-  const [state] = await db.run<{ done: bigint; ended: Date }>(rawSql('select * from bench_fill'));
-  if (!state) await makeAccounts(db);
-  for (let done = Number(state?.done ?? 0); done < wanted; done += batch) {
+): Promise<Large> {
+  await db.run(
+    rawSql(`create table if not exists bench_fill (
+      done bigint, ended timestamptz, account_id uuid, key text, rare_key uuid)`),
+  );
+  const find = () =>
+    db.run<Large & { done: bigint }>(
+      rawSql('select done, account_id, key, rare_key from bench_fill'),
+    );
+  let [state] = await find();
+  if (!state) {
+    await makeAccounts(db);
+    [state] = await find();
+  }
+  for (let done = Number(state!.done); done < wanted; done += batch) {
     await db.tx(async (tx) => {
       for (const text of rowsFrom(done, Math.min(wanted, done + batch), wanted))
         await tx.run(rawSql(text));
     });
     tell(Math.min(wanted, done + batch));
   }
-  await db.run(rawSql('vacuum analyze'));
+  if (Number(state!.done) < wanted) await db.run(rawSql('vacuum analyze'));
+  return state!;
 }
 
 async function makeAccounts(db: Database): Promise<void> {
-  for (let n = 0; n < accountCount; n++) {
+  const limits = { rpm: 1_000_000_000, open_jobs: 100_000_000 };
+  const make = (account_id: string, name: string) =>
+    createKey(db, { who: 'operator' }, { account_id, name, ...limits });
+  for (let n = accountCount - 1; n >= 0; n--) {
     const email = `history-${n}@example.com`;
     const { id: account_id } = await createAccount(db, { email, is_operator: false });
     await deposit(db, commandLine, { account_id, amount: paid, reference: `history ${n}` });
-    await createKey(db, { who: 'operator' }, { account_id, name: 'history' });
+    const { answer } = await make(account_id, 'history');
+    if (n > 0) continue;
+    const rare = await make(account_id, 'rare');
+    await db.run(
+      rawSql('insert into bench_fill values (0, now(), $1, $2, $3)', [
+        account_id,
+        answer.key,
+        rare.answer.key_id,
+      ]),
+    );
   }
-  await db.run(rawSql('insert into bench_fill values (0, now())'));
 }
 
+/** `owner` is the number of an account, `nth` counts the requests of each. */
 function rowsFrom(done: number, until: number, wanted: number): string[] {
   const id = (variant: string) => `(ms || '7${variant}8000' || lpad(to_hex(n), 12, '0'))::uuid`;
   const revenue = `'00000000-0000-0000-0000-000000000002'::uuid`;
@@ -52,21 +83,26 @@ function rowsFrom(done: number, until: number, wanted: number): string[] {
   return [
     'set local statement_timeout = 0',
     `create temp table history on commit drop as
-      select n, at, nth, w.account_id, w.key_id, ${id('000')} as id, ${id('001')} as charge
-      from (select n, at, n / ${accountCount} as nth, n % ${accountCount} as owner,
-          lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as ms
+      select n, at, nth, w.account_id, w.key_id, ${id('000')} as id, ${id('001')} as charge,
+        n % 8 < 2 as is_image
+      from (select n, at, lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as ms,
+          case n % 2 when 0 then 0 else 1 + n / 2 % ${accountCount - 1} end as owner,
+          case n % 2 when 0 then n / 2 else n / 2 / ${accountCount - 1} end as nth
         from generate_series(${done}, ${until - 1}) n cross join lateral (
           select f.ended - interval '${days} days' * (${wanted} - n) / ${wanted} as at
           from bench_fill f) t) h
       join (select a.id as account_id, k.id as key_id, substr(a.email, 9)::text as name
-        from accounts a join keys k on k.account_id = a.id where a.email like 'history-%') w
-        on w.name = h.owner || '@example.com'`,
+        from accounts a join keys k on k.account_id = a.id and k.name = 'history'
+        where a.email like 'history-%') w on w.name = h.owner || '@example.com'`,
     `insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro,
         charged_usd_micro, status, attempt, created_at, started_at, completed_at, deadline_at)
-      select id, account_id, key_id, 'bench/chat', 'text', 'bench', ${quote}, ${charge},
-        'COMPLETED', 1, at, at, at, at from history order by n`,
-    `insert into request_inputs (request_id, account_id, input, quote, created_at)
-      select id, account_id, '{}', '${priced}', at from history order by n`,
+      select id, account_id, key_id, case when is_image then 'bench/image' else 'bench/chat' end,
+        case when is_image then 'image' else 'text' end, 'bench', ${quote}, ${charge}, 'COMPLETED',
+        1, at, at, at, at from history order by n`,
+    `insert into request_inputs (request_id, account_id, input, quote, prompt, created_at)
+      select id, account_id, '{}', '${priced}',
+        case when is_image then 'a lighthouse above the sea, number ' || n end, at
+      from history order by n`,
     `insert into request_results (request_id, account_id, quantity, cost_usd_micro, created_at)
       select id, account_id, 1, 700, at from history order by n`,
     `insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,

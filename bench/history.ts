@@ -1,10 +1,9 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { proveBooks } from '../server/src/ledger/audit.ts';
 import { runLongTransaction } from '../server/src/lib/sql/long-transaction.ts';
 import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { auditNews } from '../server/src/operations/audit.ts';
 import { cpuSeconds } from './cpu.ts';
+import { longFolder } from './growth.ts';
 import { fill } from './history-fill.ts';
 import type { Question, Row } from './run.ts';
 import { openBench, type Bench } from './service.ts';
@@ -16,8 +15,8 @@ const partsADay = 96;
 const question: Question = {
   asks: 'how long does an audit take beside a long history (--requests N, kept between runs)?',
   async measure(_bench, { requests }) {
-    const folder = join(tmpdir(), `farebox-history-${requests}`);
-    const bench = await openBench({ shared_buffers: '1GB', max_wal_size: '4GB' }, folder);
+    const settings = { shared_buffers: '1GB', max_wal_size: '4GB' };
+    const bench = await openBench(settings, longFolder(requests));
     try {
       await fill(bench.db, requests, (done) => console.log(`${done} requests`));
       return await measured(bench);

@@ -46,6 +46,7 @@ const names = [
   'start',
   'deposits',
   'history',
+  'growth',
   'beside',
 ];
 const { values, positionals } = parseArgs({
@@ -59,7 +60,9 @@ const { values, positionals } = parseArgs({
   },
 });
 const usual = names.filter((name) =>
-  name === 'history' ? false : name !== 'beside' || values.beside !== undefined,
+  name === 'history' || name === 'growth'
+    ? false
+    : name !== 'beside' || values.beside !== undefined,
 );
 const wanted = positionals.length > 0 ? positionals : usual;
 const unknown = wanted.filter((name) => !names.includes(name));
