@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import { readConfig } from '../../src/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, sql } from '../../src/lib/sql/sql.ts';
 import { openServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { until } from '../kit/until.ts';
+import { openPooler, pgbouncer } from '../kit/pgbouncer.ts';
 
 /** PgBouncer with its package's defaults: Farebox works in session mode and refuses the others. */
 
@@ -40,12 +39,9 @@ test('a connection begins with no parameter that a pooler refuses', async () => 
   void asked;
 });
 
-const missing = spawnSync('pgbouncer', ['--version']).error && 'pgbouncer is not installed here';
-
-describe('through PgBouncer with its default settings', { skip: missing ?? false }, () => {
+describe('through PgBouncer with its default settings', () => {
   let database: TestDatabase;
   let dir: string;
-  let running: ChildProcess | undefined;
   before(async () => {
     database = await testDatabase();
     dir = mkdtempSync(join(tmpdir(), 'farebox-pooler-'));
@@ -56,44 +52,14 @@ describe('through PgBouncer with its default settings', { skip: missing ?? false
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const freePort = async () => {
-    const server = net.createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as net.AddressInfo;
-    server.close();
-    return port;
-  };
-  /** The URL of the test's database through a pooler in this mode. */
-  async function pooler(mode: string): Promise<string> {
-    const [, user, host, at, name] = /^postgres:\/\/([^@]+)@(.+):(\d+)\/(.+)$/.exec(database.url)!;
-    const port = await freePort();
-    const file = join(dir, `${mode}.ini`);
-    writeFileSync(
-      file,
-      `[databases]
-books = host=${decodeURIComponent(host!)} port=${at} user=${user} dbname=${name}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = ${mode}
-`,
-    );
-    // PgBouncer does not run as root, and the embedded PostgreSQL accepts only its own user.
-    const owner = execFileSync('stat', ['-c', '%U', decodeURIComponent(host!)])
-      .toString()
-      .trim();
-    const own = process.getuid?.() === 0 ? ['-u', owner] : [];
-    running = spawn('pgbouncer', [...own, file], { stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
-    running.stderr!.on('data', (chunk) => (said += chunk));
-    await until(`it listens: ${said}`, () => said.includes('process up'));
-    return `postgres://${user}@127.0.0.1:${port}/books`;
-  }
-  async function stopped(): Promise<void> {
-    running!.kill();
-    await once(running!, 'exit');
+  /** The URL of the test's database through a pooler in this mode; null where there is none. */
+  async function pooler(t: TestContext, mode: string): Promise<string | null> {
+    const unpacked = await pgbouncer();
+    if (unpacked === null) return (t.skip('not run: pgbouncer'), null);
+    const settings = [`pool_mode = ${mode}`];
+    const opened = await openPooler(unpacked, { url: database.url, dir, settings });
+    t.after(opened.close);
+    return opened.url;
   }
   const open = (url: string) =>
     openServiceDatabase(
@@ -102,8 +68,10 @@ pool_mode = ${mode}
       createLog('silent'),
     );
 
-  test('it works in session mode, with its limits in force', async () => {
-    const database = await open(await pooler('session'));
+  test('it works in session mode, with its limits in force', async (t) => {
+    const url = await pooler(t, 'session');
+    if (url === null) return;
+    const database = await open(url);
     try {
       const [row] = await database.db.run<Record<string, string>>(
         sql`select current_setting('plan_cache_mode') as plans,
@@ -126,20 +94,13 @@ pool_mode = ${mode}
       await session.end();
     } finally {
       await database.close();
-      await stopped();
     }
   });
 
   for (const mode of ['transaction', 'statement'])
-    test(`${mode} mode is refused with a sentence`, async () => {
-      const url = await pooler(mode);
-      try {
-        await assert.rejects(
-          open(url),
-          /^Error: DATABASE_URL points to a pooler .*session mode\.$/,
-        );
-      } finally {
-        await stopped();
-      }
+    test(`${mode} mode is refused with a sentence`, async (t) => {
+      const url = await pooler(t, mode);
+      if (url === null) return;
+      await assert.rejects(open(url), /^Error: DATABASE_URL points to a pooler .*session mode\.$/);
     });
 });
