@@ -56,6 +56,7 @@ export function holdStream(
     deps.metrics.streams.dec();
     leave();
   });
+  // guard: streams-told-of-the-stop
   deps.draining.addEventListener('abort', drain);
   if (deps.draining.aborted) drain();
   return events;

@@ -107,6 +107,7 @@ export class DiskStorage implements Storage {
     const handle = await this.#createFile(temp);
     try {
       const stored = await writeBody(handle, body, options);
+      // guard: bytes-reach-the-disk
       await handle.sync();
       return stored;
     } finally {

@@ -274,6 +274,17 @@ export const guards: Tests = {
   },
   'test/http/load/capacity.long.test.ts': {
     'calls-bounded': 'above the limit are refused at once',
+    'streams-told-of-the-stop': 'answers waiting calls, and ends streams with an event',
+  },
+  'test/http/load/disk-low.test.ts': {
+    'not-ready-takes-nothing': 'refuses submits of media and uploads with 503',
+  },
+  'test/http/malformed.test.ts': {
+    'no-nul-in-texts': 'is refused:',
+    'one-idempotency-key': 'is refused:',
+  },
+  'test/storage/disk.long.test.ts': {
+    'bytes-reach-the-disk': 'bytes that did not reach the disk',
   },
   'test/lib/names.test.ts': {
     'name-judged-at-connect': 'the forbidden listener hears nothing',

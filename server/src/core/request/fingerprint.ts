@@ -36,6 +36,7 @@ export function fingerprint(call: Call): Buffer {
 export function idempotencyKey(header: string | readonly string[] | undefined): string | null {
   if (header === undefined || (typeof header === 'object' && header.length === 0)) return null;
   const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
+  // guard: one-idempotency-key (off: true)
   if (typeof value === 'string' && /^[!-~]{1,255}$/.test(value)) return value;
   throw new ApiError('bad_request', {
     message: 'Idempotency-Key must be sent once, with 1 to 255 visible ASCII characters, no space.',

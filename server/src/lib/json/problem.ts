@@ -99,6 +99,7 @@ export function demandNoPoison(key: string, value: unknown, path: (string | numb
 }
 
 function stringProblem(text: string): JsonProblem | null {
+  // guard: no-nul-in-texts
   if (text.includes('\0')) return at('holds a NUL character (\\u0000); leave it out.');
   if (!text.isWellFormed()) {
     return at('holds half of a surrogate pair (\\ud800 to \\udfff); send whole characters.');

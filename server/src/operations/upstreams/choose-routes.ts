@@ -81,5 +81,6 @@ function closedHere({ draining, blocked }: RouteDeps, needsStorage: boolean): Ap
     });
   }
   const why = blocked(needsStorage);
+  // guard: not-ready-takes-nothing (off: true)
   return why === null ? null : new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
 }
