@@ -1,16 +1,20 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deposit } from '../kit/by-command-line.ts';
-import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { schemaOfSession } from '../../src/db/schema.ts';
 import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql/sql.ts';
+import { openPooler, type Pooler } from '../kit/pgbouncer.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { createKey } from '../kit/keys.ts';
+import { watchGrowth } from './growth.ts';
+import type { NodeFault } from './node.ts';
+import { receiverOf, startServers, takeOver, urlOf, type Servers } from './servers.ts';
 import { mulberry, startPaidUpstream, type PaidUpstream } from './upstream.ts';
 
 /**
@@ -27,10 +31,17 @@ export interface ChaosOptions {
   pauseMs: number;
   submitters: number;
   upstreamFaults: PaidUpstream['faults'];
+  /** With a standby that has each commit before it is answered. */
+  standby?: boolean;
+  /** The unpacked PgBouncer, to put between the processes and PostgreSQL. */
+  pooler?: string;
   log?: (line: string) => void;
 }
 
-/** Faults of a process, of PostgreSQL, or of the connections between the two. */
+/**
+ * Faults of a process, of PostgreSQL, or of the connections between the two. Some need the
+ * pooler or the standby; a run has at most one `fail_over`.
+ */
 export const faults = [
   'kill_worker',
   'kill_service',
@@ -40,6 +51,11 @@ export const faults = [
   'cut_line',
   'hold_line',
   'deafen_line',
+  'exhaust_memory',
+  'jump_clock',
+  'restart_pooler',
+  'slow_standby',
+  'fail_over',
   'none',
 ] as const;
 export type Fault = (typeof faults)[number];
@@ -60,6 +76,10 @@ export interface ChaosReport {
   lostAnswers: number;
   repeats: number;
   callerRetries: number;
+  /** The longest time without an accepted submit, in ms. */
+  longestPauseMs: number;
+  /** Growth of the process that only takes calls, unless it was killed; in MB an hour. */
+  growthMbHour: number | null;
   /** Violations of the laws; must be empty. */
   violations: string[];
 }
@@ -74,6 +94,14 @@ const clockOffMs = { http: 0, both: -3 * 3_600_000, worker: 40 * 86_400_000 };
 const commitsLost = 3;
 /** Most pauses of a worker until one hits it at work. */
 const pausesMax = 10;
+/** The memory of each process; one that is told to uses it up. */
+const memoryMb = 300;
+/** A clock jumps to one of these. */
+const clockJumpsMs = [-3 * 3_600_000, 40 * 86_400_000, 0];
+/** The standby stops for this time, and commits wait. */
+const standbyPauseMs = 3_000;
+/** The connections of all processes. */
+const poolerSettings = ['pool_mode = session', 'default_pool_size = 50'];
 /** Limits the printed violations, because one defect may cause thousands. */
 const violationsShown = 20;
 const statuses5xx = new Set([503]);
@@ -85,16 +113,20 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   chmodSync(dir, 0o755);
   mkdirSync(join(dir, 'catalog'));
   writeFileSync(join(dir, 'catalog', 'remote.yaml'), catalog);
-  const embedded = await startEmbedded({ dataDir: join(dir, 'data') });
-  const { host, port, user, database } = embedded.connection;
-  const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
+  const servers = await startServers(dir, options.standby ?? false);
+  const url = urlOf(servers.primary);
+  const own = await openLine(url);
   const db = openDatabase({
-    connection: url,
+    connection: own.url,
     max: 4,
     statementTimeoutMs: 30_000,
     applicationName: 'chaos harness',
     session: schemaOfSession,
   });
+  const pooler =
+    options.pooler === undefined
+      ? null
+      : await openPooler(options.pooler, { url, dir, settings: poolerSettings });
   const upstream = await startPaidUpstream(options.seed);
   upstream.faults = options.upstreamFaults;
   const env = {
@@ -120,14 +152,16 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     await migrate(db);
     const key = await fund(db);
     for (const role of ['http', 'both', 'worker'] as const) {
-      const line = await openLine(url);
+      const line = await openLine(pooler?.url ?? url);
       lines.push(line);
       nodes.push(await startNode(role, upstream.url, envOf(role, line, env)));
     }
-    const scene = { nodes, lines, upstreamUrl: upstream.url, env, embedded, random };
+    const scene = { nodes, lines, own, upstreamUrl: upstream.url, env, servers, pooler, random };
+    const growth = watchGrowth(nodes[0]!.child.pid!);
+    const pace = { last: performance.now(), longest: 0 };
     const stop = new AbortController();
     const journals = Array.from({ length: options.submitters }, (_, i) => {
-      const caller: Caller = { got: new Map(), retries: 0, strange: [] };
+      const caller: Caller = { got: new Map(), retries: 0, strange: [], pace };
       callers.push(caller);
       return submitUntil(stop.signal, caller, i, key, () =>
         nodes.filter((n) => n.role !== 'worker').map((n) => n.port),
@@ -143,6 +177,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     await pause(options.pauseMs);
     stop.abort();
     await Promise.all(journals);
+    const growthMbHour = growth();
     upstream.faults = { lose: 0, hang: 0, fail: 0, refuse: 0 };
     const healed = await heal(db);
     fenced += await fencedWrites(nodes);
@@ -154,6 +189,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       seed: options.seed,
       faults: played,
       fenced,
+      longestPauseMs: Math.round(pace.longest),
+      growthMbHour,
       violations,
       ...lossesOf(lines),
       ...(await figures(db, callers, upstream)),
@@ -163,7 +200,9 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     await Promise.all(lines.map((line) => line.close()));
     await upstream.close();
     await db.close();
-    await embedded.stop();
+    await own.close();
+    await pooler?.close();
+    await servers.stop();
     rmSync(dir, { recursive: true, force: true });
   }
 }
@@ -179,6 +218,8 @@ interface Caller {
   got: Map<string, Set<string>>;
   retries: number;
   strange: string[];
+  /** When a submit of any caller was accepted last, and the longest time between two. */
+  pace: { last: number; longest: number };
 }
 
 /** Starts a process. `upstreamUrl` null: its catalog defines the upstreams. */
@@ -190,6 +231,7 @@ export async function startNode(
   const told = upstreamUrl === null ? [role] : [role, upstreamUrl];
   const child = fork(join(import.meta.dirname, 'node.ts'), told, {
     env,
+    execArgv: [`--max-old-space-size=${memoryMb}`],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const port = await new Promise<number>((resolve, reject) => {
@@ -207,15 +249,18 @@ interface Scene {
   nodes: Node[];
   /** Each node's connections to PostgreSQL. */
   lines: DatabaseLine[];
+  /** That of the harness. */
+  own: DatabaseLine;
   upstreamUrl: string;
   env: NodeJS.ProcessEnv;
-  embedded: { pid: number };
+  servers: Servers;
+  pooler: Pooler | null;
   random: () => number;
 }
 
 /** Injects one fault; returns the count of fenced writes that is lost with a killed process. */
 async function play(fault: Fault, scene: Scene): Promise<number> {
-  const { nodes, lines, embedded, random } = scene;
+  const { nodes, lines, servers, random } = scene;
   const candidates = nodes.filter(({ role }) =>
     fault === 'kill_worker' || fault === 'stop_worker'
       ? role !== 'http'
@@ -223,7 +268,7 @@ async function play(fault: Fault, scene: Scene): Promise<number> {
   );
   const victim = candidates[Math.floor(random() * candidates.length)]!;
   const line = lines[nodes.indexOf(victim)]!;
-  if (fault === 'kill_postgres') process.kill(embedded.pid, 'SIGKILL');
+  if (fault === 'kill_postgres') process.kill(servers.primary.pid, 'SIGKILL');
   if (fault === 'stop_worker') await overtake(victim);
   if (fault === 'lose_commits') for (const each of lines) each.loseCommits(commitsLost);
   if (fault === 'cut_line') line.cut();
@@ -233,13 +278,40 @@ async function play(fault: Fault, scene: Scene): Promise<number> {
     await pause(leaseSeconds * 1000 * 1.4);
     letGo();
   }
-  return fault === 'kill_worker' || fault === 'kill_service' ? replace(victim, scene) : 0;
+  if (fault === 'jump_clock')
+    tell(victim, { clock_off_ms: clockJumpsMs[Math.floor(random() * clockJumpsMs.length)]! });
+  if (fault === 'restart_pooler') await scene.pooler!.restart();
+  if (fault === 'slow_standby') {
+    const receiver = await receiverOf(servers.standby!);
+    process.kill(receiver, 'SIGSTOP');
+    await pause(standbyPauseMs);
+    process.kill(receiver, 'SIGCONT');
+  }
+  if (fault === 'fail_over') {
+    await takeOver(servers.primary, servers.standby!);
+    for (const each of [...lines, scene.own]) each.leadTo(urlOf(servers.standby!));
+  }
+  return /^(kill_worker|kill_service|exhaust_memory)$/.test(fault)
+    ? replace(victim, fault, scene)
+    : 0;
 }
 
-async function replace(victim: Node, { nodes, lines, upstreamUrl, env }: Scene): Promise<number> {
+function tell({ child }: Node, fault: NodeFault): void {
+  child.send(fault);
+}
+
+async function replace(
+  victim: Node,
+  fault: Fault,
+  { nodes, lines, upstreamUrl, env }: Scene,
+): Promise<number> {
   const fenced = await fencedWrites([victim]);
   const at = nodes.indexOf(victim);
-  await kill(victim.child, 'SIGKILL');
+  if (fault === 'exhaust_memory') {
+    const ended = once(victim.child, 'exit');
+    tell(victim, 'exhaust_memory');
+    await ended;
+  } else await kill(victim.child, 'SIGKILL');
   // PostgreSQL may be down at this moment. Then the service exits, and a supervisor would start it
   // again.
   for (;;) {
@@ -321,6 +393,10 @@ async function submitOnce(
       const body = (await reply.json()) as { request_id?: string };
       if (reply.status === 202 || reply.status === 200) {
         caller.got.get(idempotencyKey)!.add(body.request_id!);
+        const { pace } = caller;
+        const now = performance.now();
+        pace.longest = Math.max(pace.longest, now - pace.last);
+        pace.last = now;
         return;
       }
       if (!statuses5xx.has(reply.status)) {

@@ -27,6 +27,8 @@ export interface DatabaseLine {
    * that write, or that have a statement like `of`.
    */
   loseCommits(count: number, of?: RegExp): void;
+  /** Breaks every open connection, and leads new ones to another server. */
+  leadTo(serverUrl: string): void;
   /** Writing statements of the transactions whose commit was lost, with counts. */
   readonly lost: ReadonlyMap<string, number>;
   readonly lostCommits: number;
@@ -34,7 +36,7 @@ export interface DatabaseLine {
 }
 
 export async function openLine(serverUrl: string): Promise<DatabaseLine> {
-  const target = socketOf(serverUrl);
+  let target = socketOf(serverUrl);
   const ties = new Set<Tie>();
   const lost = new Map<string, number>();
   let lostCommits = 0;
@@ -86,6 +88,10 @@ export async function openLine(serverUrl: string): Promise<DatabaseLine> {
     },
     loseCommits(count, of = /./) {
       toLose = { count, of };
+    },
+    leadTo(url) {
+      target = socketOf(url);
+      for (const tie of ties) tie.cut();
     },
     async close() {
       server.close();
