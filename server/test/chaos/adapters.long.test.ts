@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chaosOfAdapters, crashLoop } from './adapters.ts';
 
-/** The short form of `npm run chaos -- --adapters`. Every run prints its seed. */
+/** The short form of `npm run chaos -- R2`. Every run prints its seed. */
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000);
 const scene = (callbacks: boolean) => (point: string) => ({ point, callbacks });
 
@@ -34,6 +34,10 @@ test(
     });
     const { violations, ...figures } = report;
     t.diagnostic(JSON.stringify(figures));
+    const { kills, requests, repeats, unknown } = figures;
+    t.diagnostic(
+      `figure: ${kills} kills, ${requests} requests, ${repeats} starts repeated, ${unknown} of unknown outcome`,
+    );
     assert.equal(violations.length, 0, `\n${violations.join('\n')}`);
     // A run without the dangerous paths proves nothing.
     assert.ok(report.kills >= 7, `only ${report.kills} processes were killed`);

@@ -1,23 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { faultRows } from './faults.ts';
 import { chaos, type Fault } from './harness.ts';
 
-/** The short form of `npm run chaos`: each fault a few times. Every run prints its seed. */
+/** The short forms of `npm run chaos`. Every run prints its seed. */
 const upstreamFaults = { lose: 0.05, hang: 0.02, fail: 0.03, refuse: 0.03 };
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000);
 
 test(
-  'killed and paused in mid-flight it loses no request, pays no upstream twice and balances',
+  'killed, paused and cut off in mid-flight it loses no request, pays no upstream twice and balances',
   { timeout: 600_000 },
   async (t) => {
     const faults: Fault[] = [
       'stop_worker',
       'lose_commits',
       'kill_worker',
+      'jump_clock',
       'stop_worker',
       'kill_service',
       'hold_line',
       'kill_postgres',
+      'exhaust_memory',
       'cut_line',
       'stop_worker',
       'lose_commits',
@@ -45,3 +48,13 @@ test(
     );
   },
 );
+
+for (const name of ['failover', 'pooler']) {
+  const { fault, promise, scene } = faultRows[name]!;
+  test(`${fault}: ${promise}`, { timeout: 600_000 }, async (t) => {
+    const { figure, violations, missing } = await scene!.short!({ seed, log: () => {} });
+    if (missing !== undefined) return t.skip(`not run: ${missing}`);
+    t.diagnostic(`seed ${seed}: ${figure}`);
+    assert.deepEqual(violations, []);
+  });
+}

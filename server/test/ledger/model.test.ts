@@ -138,7 +138,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const database = withDatabase();
 
-test(`the ledger agrees with its model: ${numRuns} lives of about ${steps} steps, LEDGER_SEED=${seed}`, async () => {
+test(`the ledger agrees with its model: ${numRuns} lives of about ${steps} steps, LEDGER_SEED=${seed}`, async (t) => {
   const seen = new Map<Verdict, number>();
   await fc.assert(
     fc.asyncProperty(
@@ -156,6 +156,9 @@ test(`the ledger agrees with its model: ${numRuns} lives of about ${steps} steps
     { numRuns, seed, endOnFailure: numRuns > 500 },
   );
   assert.deepEqual((await audit(database.db)).violations, []);
+  t.diagnostic(
+    `figure: ${numRuns} lives, ${[...seen.values()].reduce((a, b) => a + b, 0)} verdicts`,
+  );
   const all: Verdict[] = [
     'booked',
     'replayed',

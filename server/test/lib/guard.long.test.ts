@@ -28,7 +28,7 @@ const hook = await http((_req, res) => res.end('hello'));
 const guarded = (options: Partial<FetchOptions> = {}): Fetch => client({ guard: true, ...options });
 
 describe('a guarded call', () => {
-  test('is refused for every URL of the list, before anything is sent', async () => {
+  test('is refused for every URL of the list, before anything is sent', async (t) => {
     const fetch = guarded({ connectTimeoutMs: 1 });
     const seen = await forbidden.heard();
     // Only callers' addresses have the short limit of length: signed ones that follow may be longer.
@@ -38,6 +38,7 @@ describe('a guarded call', () => {
       await assertBlocked(fetch.stream({ url, idleTimeoutMs: 1000, maxBytes: 1 }));
     }
     assert.equal(await forbidden.heard(), seen);
+    t.diagnostic(`figure: ${refused.length} addresses refused`);
   });
 
   test('is refused if the same call without a guard succeeds', async () => {

@@ -53,10 +53,11 @@ async function rows({ account_id }: TestAccount): Promise<{ requests: bigint; re
 }
 
 describe('a hundred duplicates at once', () => {
-  test('are one request: one 202 and ninety-nine 200, alike to the byte', async () => {
+  test('are one request: one 202 and ninety-nine 200, alike to the byte', async (t) => {
     const account = await service.account();
     const replies = await submits(account, 'once', () => cat);
     assert.deepEqual(counts(replies), { 200: 99, 202: 1 });
+    t.diagnostic(`figure: ${replies.length} duplicates at once`);
     assert.equal(new Set(replies.map(({ text }) => text)).size, 1);
     for (const { status, headers } of replies)
       assert.equal(headers.get('idempotent-replayed'), status === 200 ? 'true' : null);

@@ -59,7 +59,7 @@ describe('the balance', () => {
     ['for all', BigInt(crowd), 0n],
   ];
   for (const [what, places, over] of cases) {
-    test(`${what}: so many are accepted, and the others get exact amounts`, async () => {
+    test(`${what}: so many are accepted, and the others get exact amounts`, async (t) => {
       const account = await service.account({
         usd: inUsd(places * price + over),
         open_jobs: 1_000,
@@ -80,6 +80,9 @@ describe('the balance', () => {
         reserved: places * price,
       });
       assert.equal(await open(account), Number(places), 'a refused submit leaves no request');
+      t.diagnostic(
+        `figure: ${accepted(replies).length} of ${crowd} at once accepted, money for ${places}`,
+      );
     });
   }
 

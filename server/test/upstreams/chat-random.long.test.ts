@@ -40,6 +40,10 @@ test(
       }
     }
     await bench.proven();
+    const { paid, free, failed, left } = seen;
+    t.diagnostic(
+      `figure: ${paid} paid, ${free} free, ${failed} failed, ${left} left by the caller`,
+    );
     t.diagnostic(JSON.stringify(seen));
     // A run without the dangerous paths proves nothing.
     assert.ok(isEnough(seen), `not each of them ${least} times: ${JSON.stringify(seen)}`);

@@ -121,7 +121,7 @@ test('two processes are replaced by the next version and back while callers go o
   await Promise.all(going);
   watching.abort();
   await watched;
-  t.diagnostic(`${seen.submitted.size} submits, ${passedOn} calls passed on`);
+  t.diagnostic(`figure: ${seen.submitted.size} submits, ${passedOn} calls passed on`);
   assert.deepEqual(seen.strange, []);
   const ids = [...seen.submitted];
   assert.ok(ids.length > callers * 2, `only ${ids.length} submits`);
