@@ -12,6 +12,7 @@ import {
   type Scene,
   type SentStream,
   type Verdict,
+  haveWholeCalls,
 } from './chat-rule.ts';
 import { setFront, type Answer, type Call } from './fakes/kit.ts';
 import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
@@ -402,11 +403,12 @@ function sumOf(choices: Json[], broken: boolean): Json {
   const reasons = choices.map(({ finish_reason }) => finish_reason).filter((each) => each);
   const last = reasons.at(-1) as string | undefined;
   const called = deltas.some((delta) => delta.tool_calls ?? delta.function_call);
+  const isCut = last === 'length' || !haveWholeCalls(deltas);
   return {
     content: deltas.map(({ content }) => textIn(content)).join(''),
     reasoning: deltas.map(thoughtIn).join(''),
-    // A reply that ended well calls tools or does not.
-    reason: broken ? null : last === 'length' ? last : called ? 'tool_calls' : 'stop',
+    // A reply that ended well calls tools or does not, or its call was cut.
+    reason: broken ? null : isCut ? 'length' : called ? 'tool_calls' : 'stop',
   };
 }
 

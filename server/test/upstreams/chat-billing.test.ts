@@ -85,7 +85,8 @@ describe('what the upstream reports', () => {
     'a prompt below zero': { usage: tokens(-9, 4), charge: counted },
     'a fraction': { usage: tokens(9, 4.5), charge: counted },
     texts: { usage: tokens('9', '4'), charge: 11n },
-    'a total only': { usage: { total_tokens: 13 }, charge: counted },
+    // 8 tokens, and 5 for the bytes.
+    'a total only': { usage: { total_tokens: 13 }, charge: 13n },
     // 9 tokens, and 5 for the bytes.
     'a prompt only': { usage: { prompt_tokens: 9 }, charge: 13n },
     'a prompt, and null': { usage: tokens(9, null), charge: 13n },

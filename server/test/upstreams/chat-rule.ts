@@ -183,10 +183,11 @@ function judgeWhole(
       ? refused(http(502), 'outcome_unknown')
       : refusal(body, http, refused);
   const [{ message, finish_reason: finish = null }] = body.choices;
-  const isBroken = errorIn(body) !== null || finish === 'error';
-  const end = isBroken ? 'broken' : 'whole';
   const pieces = [message];
-  // A body is whole also without a reason.
+  // A body is whole also without a reason, unless a call was cut.
+  const isCut = finish === null && !haveWholeCalls(pieces);
+  const isBroken = errorIn(body) !== null || finish === 'error' || isCut;
+  const end = isBroken ? 'broken' : 'whole';
   const course: Course = {
     pieces,
     usage: usageIn(body),
@@ -244,7 +245,9 @@ function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream
         return { course: { ...course, end: 'left' }, shown, error: null };
     }
   }
-  const isCut = end === 'dies' || (end === 'quiet' && !isClosed);
+  // Without a reason, a call without the end of its input was cut.
+  const isOpen = course.finish === null && !haveWholeCalls(course.pieces);
+  const isCut = isOpen || end === 'dies' || (end === 'quiet' && !isClosed);
   if (isCut || course.finish === 'error') course.end = 'broken';
   return { course, shown, error: null };
 }
@@ -258,6 +261,20 @@ export function isShown({ choices }: Json): boolean {
   return choice !== undefined && deliveredBytes([choice.delta]) > 0;
 }
 
+/** Whether the input of each call is JSON. */
+export function haveWholeCalls(pieces: readonly Json[]): boolean {
+  const inputs: string[] = [];
+  for (const { tool_calls: calls = [] } of pieces)
+    for (const [at, { index = at, function: said }] of calls.entries())
+      inputs[index] = (inputs[index] ?? '') + said.arguments;
+  try {
+    inputs.forEach((input) => JSON.parse(input) as unknown);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function errorIn(said: Json): Json | null {
   const { error = null } = said;
   if (isRecord(error)) return error;
@@ -269,7 +286,7 @@ function errorIn(said: Json): Json | null {
 }
 
 /** Without one of these, a usage reports nothing. */
-const reported = ['prompt_tokens', 'completion_tokens', 'cost'];
+const reported = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost'];
 
 function usageIn({ usage, x_groq: groq, timings }: Json): unknown {
   if (isRecord(usage) && reported.some((name) => name in usage)) return usage;
@@ -327,6 +344,11 @@ function bill(
     prompt = count(end === 'whole' || !streamed ? 85 : 4096);
     completion = quarter(bytes);
   }
+  const total = end === 'left' && finish === null ? null : totalAlone(reported);
+  if (said === null && total !== null && (isBound || bytes > 0 || finish !== null)) {
+    completion = Math.min(completion, total);
+    prompt = total - completion;
+  }
   const exact = rates.input * BigInt(prompt) + rates.output * BigInt(completion);
   const charge = up(exact) < quote ? up(exact) : quote;
   const counted = bytes > 0 && said === null;
@@ -342,10 +364,30 @@ function bill(
 
 function readUsage(usage: unknown): { prompt: number | null; completion: number } | null {
   if (!isRecord(usage)) return null;
-  const counts = numbered(usage);
+  const counts = completed(numbered(usage));
   const { prompt_tokens: prompt = null, completion_tokens: completion } = counts;
   if (!isCount(completion)) return null;
   return prompt === null || isCount(prompt) ? { prompt, completion: outputOf(counts) } : null;
+}
+
+/** A part that is missing is the rest of the total. */
+function completed(counts: Json): Json {
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = counts;
+  if (!isCount(total)) return counts;
+  const [input, output] = [prompt ?? null, completion ?? null];
+  if (input === null && isCount(output) && total > outputOf(counts))
+    return { ...counts, prompt_tokens: total - outputOf(counts) };
+  if (output === null && isCount(input) && total > input)
+    return { ...counts, completion_tokens: total - input };
+  return counts;
+}
+
+/** A total without its parts. */
+function totalAlone(usage: unknown): number | null {
+  if (!isRecord(usage)) return null;
+  const { prompt_tokens, completion_tokens, total_tokens: total } = numbered(usage);
+  const isAlone = (prompt_tokens ?? null) === null && (completion_tokens ?? null) === null;
+  return isAlone && isCount(total) && total > 0 ? total : null;
 }
 
 /** Counts may be texts of digits. */

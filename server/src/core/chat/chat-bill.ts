@@ -2,7 +2,14 @@ import type { Model } from '../catalog/catalog.ts';
 import type { CacheUse } from '../price/prompt-prices.ts';
 import type { GatheredReply } from './reply.ts';
 import * as counts from './tokens.ts';
-import { isTokenCount, promptUsageOf, readUsage, tokensMax, type Usage } from './usage.ts';
+import {
+  isTokenCount,
+  promptUsageOf,
+  readUsage,
+  tokensMax,
+  totalAlone,
+  type Usage,
+} from './usage.ts';
 import { isCount, isObject, objectOf, type Json } from '../../lib/json.ts';
 
 /** The result of a chat call: the reply as far as it arrived, and how it ended. */
@@ -75,8 +82,8 @@ export function chargeableUsage(
   const isHidden = end === 'oversized' || model.hidden_tokens;
   const bound = isHidden ? max_tokens : counts.boundTokens(text, max_tokens);
   const written = isBound ? Math.min(bound, max_tokens) : counts.countTokens(text);
-  const total = isCut && !hasFinished ? null : reported?.total_tokens;
-  if (!isTokenCount(total)) return { ...prompt, completion_tokens: written };
+  const total = (isCut && !hasFinished) || reported === null ? null : totalAlone(reported);
+  if (total === null) return { ...prompt, completion_tokens: written };
   const completion_tokens = Math.min(written, total);
   return {
     prompt_tokens: total - completion_tokens,

@@ -195,12 +195,12 @@ export function usageOfReport(report: Json): Json | null {
   const usage = usageIn(counts);
   const prompt = usage ?? promptUsageIn(counts);
   const others = Object.entries(report).filter(([name]) => !isMoved(name));
-  const { cached, written, reasoning, total } = counts;
   if (prompt === null) {
-    const isAlone = counts.prompt === undefined && counts.completion === undefined;
-    const counted = isAlone && isTokenCount(total) && total > 0 && { total_tokens: total };
+    const total_tokens = totalAlone(report);
+    const counted = total_tokens !== null && { total_tokens };
     return counted || 'cost' in report ? { ...Object.fromEntries(others), ...counted } : null;
   }
+  const { cached, written, reasoning } = counts;
   const { prompt_tokens, cached_tokens, cache_write_tokens } = prompt;
   const ofPrompt = {
     ...detailsIn(report, promptDetails),
@@ -246,6 +246,13 @@ function usageIn(report: Report): Usage | null {
  */
 export function promptUsageOf(usage: Json): PromptUsage | null {
   return promptUsageIn(reportOf(usage));
+}
+
+/** The total of a report that has neither of its parts. */
+export function totalAlone(usage: Json): number | null {
+  const { prompt, completion, total } = reportOf(usage);
+  const isAlone = prompt === undefined && completion === undefined;
+  return isAlone && isTokenCount(total) && total > 0 ? total : null;
 }
 
 function promptUsageIn(report: Report): PromptUsage | null {
