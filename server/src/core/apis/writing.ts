@@ -152,6 +152,11 @@ export function toolInput(text: string): Json {
   } catch {
     // Broken JSON is kept as a text.
   }
+  return invalidInput(text);
+}
+
+/** An input that fits no tool, so that a client tells the model what it wrote. */
+export function invalidInput(text: string): Json {
   return { INVALID_JSON: text };
 }
 

@@ -252,7 +252,11 @@ const tables: Record<string, Row[]> = {
       [calls({ index: 0, ...look({ p: 1 }, { id: 'a' }) }), ended],
       [...called(0, 'a'), 'tools'],
     ],
-    ['is a list', [calls(look([1], { id: 'a' })), ended], [...called(0, 'a', '[1]'), 'tools']],
+    [
+      'is a list',
+      [calls(look([1], { id: 'a' })), ended],
+      [...called(0, 'a', '{"INVALID_JSON":"[1]"}'), 'tools'],
+    ],
     [
       'is an empty object before its pieces',
       [

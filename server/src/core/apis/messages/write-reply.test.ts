@@ -55,7 +55,7 @@ describe('a reply', () => {
       itemsOf(replyOf({ tool_calls: [call('a', args)] }).content).map(
         (block) => objectOf(block).input,
       );
-    assert.deepEqual(inputs('{"a": 1'), [{ INVALID_JSON: '{"a": 1' }]);
+    assert.deepEqual(inputs('{"a": "1'), [{ INVALID_JSON: '{"a": "1' }]);
     assert.deepEqual(inputs('[1]'), [{ INVALID_JSON: '[1]' }]);
     assert.deepEqual(inputs(''), [{}]);
   });

@@ -4,6 +4,7 @@ import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import type { ReplyContext, EmitEvent } from '../api.ts';
 import { endedEarly } from '../read-reply.ts';
 import { jsonInput, textInput, type InputReader } from './input.ts';
+import { objectsIn } from './loose-json.ts';
 import { restOf } from './pieces.ts';
 
 /** A piece of a tool call as an upstream sends it. Texts that it leaves out are empty. */
@@ -95,12 +96,16 @@ export function replyCalls(
 function openCall(begin: (sent: SentCall) => InputReader) {
   const own = { ...nothing };
   let reader: InputReader | null = null;
+  /** All that followed the end of the input. */
+  let rest = '';
   let hasEnded = false;
+
+  const textSoFar = () => reader?.text() ?? own.input;
 
   function open(): void {
     if (reader !== null || own.name === '') return;
     reader = begin(own);
-    reader.add(own.input);
+    rest += reader.add(own.input);
   }
 
   function take(sent: SentCall, input: string): void {
@@ -110,7 +115,7 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     if (reader === null && sent.name !== own.name) own.name += sent.name;
     if (input === '' || hasEnded) return;
     if (reader === null) own.input += input;
-    else reader.add(input);
+    else rest += reader.add(input);
     open();
   }
 
@@ -122,17 +127,17 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     get name() {
       return own.name;
     },
-    get input(): string {
-      return reader?.text() ?? own.input;
+    get input() {
+      return textSoFar();
     },
     add: (sent: SentCall) => take(sent, sent.input),
     /** Adds an input of which pieces may have come. */
-    addWhole: (sent: SentCall) => take(sent, restOf(reader?.text() ?? own.input, sent.input)),
+    addWhole: (sent: SentCall) => take(sent, restOf(textSoFar(), sent.input)),
     isComplete: (): boolean => reader?.isComplete() ?? false,
     /** Whether its input lacks its end. `mayBeEmpty`: an empty one is whole. */
     isCut(mayBeEmpty: boolean): boolean {
-      const isEmpty = (reader?.text() ?? own.input) === '';
-      return isEmpty ? !mayBeEmpty && !hasEnded && own.name !== '' : reader?.isOpen() === true;
+      if (textSoFar() === '') return !mayBeEmpty && !hasEnded && own.name !== '';
+      return reader?.isOpen() === true || objectsIn(rest, callsMax).isOpen;
     },
     /** The name is whole. */
     begin: open,
@@ -142,12 +147,23 @@ function openCall(begin: (sent: SentCall) => InputReader) {
       if (reader === null) return;
       hasEnded = true;
       reader.end();
+      for (const input of furtherIn(textSoFar(), rest)) {
+        const next = begin({ ...nothing, name: own.name });
+        next.add(input);
+        next.end();
+      }
     },
     cut(): void {
       open();
       if (!hasEnded) reader?.cut();
     },
   };
+}
+
+/** Some servers melt several calls of a tool into one; others send the same input again. */
+function furtherIn(text: string, rest: string): string[] {
+  const { objects } = objectsIn(rest === '' ? '' : text + rest, callsMax);
+  return [...new Set(objects)].slice(1);
 }
 
 /** The text in JSON around it, which can be removed only once all of it has come. */
@@ -158,18 +174,9 @@ function wrappedInput(say: (text: string) => void): InputReader {
     ...reader,
     end() {
       reader.end();
-      if (reader.text() !== '') say(unwrapped(json));
+      const { input } = reader.isComplete() ? objectOf(JSON.parse(json) as unknown) : {};
+      if (reader.text() !== '') say(isFilled(input) ? input : reader.text());
     },
     cut: () => {},
   };
-}
-
-/** The text that a tool gets. */
-function unwrapped(text: string): string {
-  try {
-    const { input } = objectOf(JSON.parse(text) as unknown);
-    return isFilled(input) ? input : text;
-  } catch {
-    return text;
-  }
 }
