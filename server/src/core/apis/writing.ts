@@ -85,7 +85,7 @@ export function replyContextOf(
 
 /** The name of a tool without the marks that a model's template may leave around it. */
 function withoutMarks(name: string): string {
-  return name.replaceAll(/^functions\.|<\|.*$/gs, '').trim();
+  return name.replaceAll(/^functions\.|(?::\d+)?(?:<\|.*)?$/gs, '').trim();
 }
 
 /** An address, or the bytes as one. */

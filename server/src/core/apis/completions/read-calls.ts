@@ -40,7 +40,8 @@ export function callPieces(calls: Calls) {
   return {
     add({ tool_calls, function_call }: Json, isWhole: boolean): void {
       const list = pieces.listOf(tool_calls).filter(isObject);
-      const old = isObject(function_call) ? sentCall({ function: function_call }) : null;
+      const called = pieces.valueIn(function_call);
+      const old = isObject(called) ? sentCall({ function: called }) : null;
       // Some servers repeat a call in the old field.
       const isOld = list.length === 0 && last === undefined && old !== null;
       if (isWhole) return addWhole(isOld ? [old] : list.map(sentCall));
@@ -62,9 +63,9 @@ export function callPieces(calls: Calls) {
 
 function sentCall(piece: Json): SentCall {
   const isCustom = piece.type === 'custom' || (piece.type !== 'function' && isObject(piece.custom));
-  const own = [piece[isCustom ? 'custom' : 'function'], piece.function, piece.custom].find(
-    isObject,
-  );
+  const own = [piece[isCustom ? 'custom' : 'function'], piece.function, piece.custom]
+    .map(pieces.valueIn)
+    .find(isObject);
   const { name, args, parameters = args, arguments: json = parameters, input } = own ?? piece;
   return {
     proof: googleProof(piece),

@@ -96,7 +96,7 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
       readContent(message, form, { texts, thoughts, logprobs });
       const inside = itemsOf(message.content).filter(isCall);
       if (message.tool_calls || message.function_call || inside.length > 0) {
-        const tool_calls = [...pieces.listOf(message.tool_calls), ...inside];
+        const tool_calls = [...pieces.numberedIn(message.tool_calls), ...inside];
         (tools ??= openTools()).sent.add({ ...message, tool_calls }, !isPiece);
       }
       hasDelta ||= isPiece;
@@ -257,7 +257,14 @@ interface SentMessage {
   isPiece: boolean;
 }
 
-function messageIn({ delta, message, text }: Json): SentMessage {
+/** The message of a choice. Some servers put its calls beside it. */
+function messageIn({ tool_calls, ...choice }: Json): SentMessage {
+  const sent = plainMessageIn(choice);
+  if (!tool_calls || sent.message.tool_calls) return sent;
+  return { ...sent, message: { ...sent.message, tool_calls } };
+}
+
+function plainMessageIn({ delta, message, text }: Json): SentMessage {
   const isEmpty = !isObject(delta) || Object.keys(delta).length === 0;
   if (isEmpty && isObject(message)) return { message, isPiece: false };
   if (isEmpty && isFilled(message)) return { message: { content: message }, isPiece: false };
