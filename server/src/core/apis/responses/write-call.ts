@@ -179,14 +179,18 @@ function thoughtOf({ form, text, id, format }: Thought, writing: ResponsesContex
   return [{ type: 'reasoning', ...(id !== null && { id }), summary: [], encrypted_content: text }];
 }
 
-/** Summaries become a part of the reasoning with the same id. */
+/** Summaries become a part of the reasoning with the same id; without one, of the next without. */
 function withSummaries(items: Json[]): Json[] {
-  const summaries = items.filter(({ type }) => type === 'summary');
-  const others = items.filter(({ type }) => type !== 'summary');
-  return others.map((item) => {
-    if (item.type !== 'reasoning') return item;
-    const own = summaries.filter(({ id }) => id === (item.id ?? null));
-    return { ...item, summary: own.map(({ text }) => ({ type: 'summary_text', text })) };
+  const summaries = new Map<unknown, Json[]>();
+  let unnamed = 0;
+  return items.flatMap((item) => {
+    const key = item.id ?? unnamed;
+    const summary = summaries.get(key) ?? [];
+    summaries.set(key, summary);
+    if (item.type === 'summary') summary.push({ type: 'summary_text', text: item.text });
+    if (item.type === 'reasoning' && key === unnamed) unnamed++;
+    if (item.type === 'summary') return [];
+    return [item.type === 'reasoning' ? { ...item, summary } : item];
   });
 }
 
