@@ -107,3 +107,35 @@ describe(`${count} parts and ${filesMax} files arrive at upstreams of each API`,
     test(`as ${what} of a call of Responses`, () =>
       arrives(readResponsesCall({ ...ask, input }), what));
 });
+
+describe(`${count} results find their calls`, () => {
+  const names = ['f', 'g'];
+  /** Two of each name have no result. */
+  const calls = Array.from({ length: count + 4 }, (_, i) => ({ function: { name: names[i % 2] } }));
+  const readIds = (result: (i: number) => Json) => {
+    const results = Array.from({ length: count }, (_, i) => ({ content: 'x', ...result(i) }));
+    const messages = [{ role: 'assistant', tool_calls: calls }, ...results];
+    const { conversation } = readCompletionsCall({ ...ask, messages });
+    const [called, ...given] = conversation.turns.map(({ blocks }) => blocks as Json[]);
+    return [called!.map(({ id }) => id).slice(0, count), given.map(([own]) => own!.call)];
+  };
+
+  test('by their order', () => {
+    const [called, given] = readIds(() => ({ role: 'tool' }));
+    assert.deepEqual(given, called);
+  });
+  test('by their names', () => {
+    const [called, given] = readIds((i) => ({ role: 'function', name: names[i % 2] }));
+    assert.deepEqual(given, called);
+  });
+  test('by their order behind one with a name', () => {
+    const named = { role: 'function', name: 'g' };
+    const [called, given] = readIds((i) => (i === 0 ? named : { role: 'tool' }));
+    const [first, second, ...rest] = called!;
+    assert.deepEqual(given, [second, first, ...rest]);
+  });
+  test('not if no call has their name', () => {
+    const [, given] = readIds(() => ({ role: 'function', name: 'h' }));
+    assert.deepEqual(new Set(given), new Set(['h']));
+  });
+});

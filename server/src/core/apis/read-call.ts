@@ -252,21 +252,25 @@ export function readToolChoice(
   const none = { mode: null, tool: null, only: null };
   if (!isGiven(choice)) return none;
   const { type, ...own } = isObject(choice) ? choice : { type: choice };
-  if (type === 'allowed_tools') return { ...none, ...allowedIn(own, tools, at) };
+  const names = new Set(tools.map(({ name }) => name));
+  if (type === 'allowed_tools') return { ...none, ...allowedIn(own, names, at) };
   const isNamed = isObject(choice) && !hasKey(modes, type);
-  if (isNamed) return { ...none, mode: 'tool', tool: nameIn(choice, at, tools) };
+  if (isNamed) return { ...none, mode: 'tool', tool: nameIn(choice, at, names) };
   const mode = modeIn(type, at, modes);
   if (mode === 'any' && tools.length === 0) throw badField('tools', `given, as ${at} demands one`);
   return { ...none, mode };
 }
 
-function allowedIn(own: Json, tools: readonly Tool[], at: string) {
+function allowedIn(own: Json, tools: ReadonlySet<string>, at: string) {
   const path = isObject(own.allowed_tools) ? `${at}.allowed_tools` : at;
   const { mode, tools: among } = objectOf(own.allowed_tools ?? own);
   const only = itemsOf(among).map((each, i) =>
     nameIn(objectOf(each), `${path}.tools[${i}]`, tools),
   );
-  return { mode: isGiven(mode) ? modeIn(mode, `${path}.mode`, modesOfAllowed) : null, only };
+  return {
+    mode: isGiven(mode) ? modeIn(mode, `${path}.mode`, modesOfAllowed) : null,
+    only: [...new Set(only)],
+  };
 }
 
 function modeIn(word: unknown, at: string, modes: Modes): ToolChoice['mode'] {
@@ -275,13 +279,17 @@ function modeIn(word: unknown, at: string, modes: Modes): ToolChoice['mode'] {
 }
 
 /** The type need not be said beside a function. */
-function nameIn({ type = 'function', ...own }: Json, at: string, tools: readonly Tool[]): string {
+function nameIn(
+  { type = 'function', ...own }: Json,
+  at: string,
+  tools: ReadonlySet<string>,
+): string {
   if (!chosenType.test(type)) throw badField(`${at}.type`, chosenType.is);
   const inner = own[String(type)];
   const { name, namespace } = isObject(inner) ? inner : own;
   const path = isObject(inner) ? `${at}.${String(type)}.name` : `${at}.name`;
   if (!isFilled(name)) throw badField(path, 'the name of a tool');
   const flat = flatName(namespace, name);
-  if (!tools.some((tool) => tool.name === flat)) throw badField(path, 'the name of one of tools');
+  if (!tools.has(flat)) throw badField(path, 'the name of one of tools');
   return flat;
 }

@@ -1,4 +1,5 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { waitingIn, type WaitingList } from '../../../lib/waiting-list.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../bad-request.ts';
 import { mediaIn, mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
@@ -61,8 +62,10 @@ const messageShape: checks.KnownFields = {
 };
 
 interface Reading {
-  /** Calls that came without an id, as in the older form, and have no result yet. */
-  unnamed: CallBlock[];
+  /** Our ids of calls that came without one, as in the older form: by name, and all by null. */
+  unnamed: Map<unknown, WaitingList<string>>;
+  /** Those of calls with a result. */
+  answered: Set<string>;
   left: LeftOut;
 }
 
@@ -70,7 +73,7 @@ interface Reading {
 export function readTurns(messages: unknown, left: LeftOut): Turn[] {
   if (!Array.isArray(messages) || messages.length === 0)
     throw badMessages('messages', 'must be a list with at least one message');
-  const reading: Reading = { unnamed: [], left };
+  const reading: Reading = { unnamed: new Map(), answered: new Set(), left };
   return messages.map((message, i) => readMessage(message, `messages[${i}]`, reading));
 }
 
@@ -90,7 +93,9 @@ function readMessage(sent: unknown, at: string, reading: Reading): Turn {
     throw badMessages(`${at}.content`, 'must hold at least one part');
   const listed = Array.isArray(content) && { listed: true as const };
   if (role === 'tool' || role === 'function') {
-    const blocks = said as ResultBlock['blocks'];
+    const blocks = said.map((block) =>
+      block.type === 'refusal' ? { ...block, type: 'text' as const } : block,
+    );
     const mark = blocks.some((each) => each.mark) && { mark: true as const };
     const call = calledBy(message, at, reading);
     const result: ResultBlock = { type: 'result', call, blocks, failed: false, at, ...mark };
@@ -131,10 +136,13 @@ function proofOf(own: Json, id: string | null, at: string): ThoughtBlock[] {
 
 /** The id of the call that a result is of. One without an id is of the first call without one. */
 function calledBy({ role, name, tool_call_id: id }: Json, at: string, reading: Reading): string {
-  const { unnamed } = reading;
+  const { unnamed, answered } = reading;
   if (role === 'tool' && isFilled(id)) return id;
-  const first = unnamed.findIndex((call) => role === 'tool' || call.name === name);
-  if (first !== -1) return unnamed.splice(first, 1)[0]!.id;
+  const queue = unnamed.get(role === 'tool' ? null : name);
+  let first = queue?.take();
+  while (first && answered.has(first)) first = queue?.take();
+  if (first) answered.add(first);
+  if (first) return first;
   if (role === 'tool') throw badMessages(`${at}.tool_call_id`, 'must be the id of a tool call');
   if (!isFilled(name)) throw badMessages(`${at}.name`, 'must be the name of a function');
   return name;
@@ -160,16 +168,18 @@ function callOf({ type, id, ...call }: Json, at: string, { unnamed }: Reading): 
   const own: CallBlock = { type: 'call', id: String(id), name, input: said, custom, at };
   if (isFilled(id)) return own;
   own.id = `call${at.replaceAll(/\D+/g, '_')}`;
-  unnamed.push(own);
+  for (const key of [null, name]) waitingIn(unnamed, key).add(own.id);
   return own;
 }
+
+type SaidBlock = Exclude<Block, CallBlock | ResultBlock | ThoughtBlock>;
 
 /** `at`: the path of the part. */
 interface PartKind {
   is: string;
   isWhole(part: Json): boolean;
   shape: checks.KnownFields;
-  read(part: Json, at: string): Block;
+  read(part: Json, at: string): SaidBlock;
 }
 
 const ofEveryPart = { type: text, [cacheMark]: cacheMarkShape };
@@ -234,14 +244,14 @@ const parts: Readonly<Record<string, PartKind>> = {
   },
 };
 
-function readContent(content: unknown, at: string, left: LeftOut): Block[] {
+function readContent(content: unknown, at: string, left: LeftOut): SaidBlock[] {
   if (!isGiven(content) || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
   return content.map((part, k) => readPart(part, `${at}[${k}]`, left));
 }
 
-function readPart(sent: unknown, at: string, left: LeftOut): Block {
+function readPart(sent: unknown, at: string, left: LeftOut): SaidBlock {
   const part = objectOf(sent);
   if (!hasKey(parts, part.type)) throw unknownType(part.type, at, Object.keys(parts));
   const { is, isWhole, shape, read } = parts[part.type]!;

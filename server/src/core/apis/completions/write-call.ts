@@ -153,8 +153,9 @@ function joinedTurns({
   const joined: chat.Turn[] = [];
   for (const turn of turns) {
     const last = joined.at(-1);
-    if (last === undefined || !isSystem(last) || !isSystem(turn)) joined.push(turn);
-    else joined[joined.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] };
+    if (!isSystem(turn)) joined.push(turn);
+    else if (last && isSystem(last)) for (const block of turn.blocks) last.blocks.push(block);
+    else joined.push({ ...turn, blocks: [...turn.blocks] });
   }
   return joined;
 }
@@ -273,8 +274,11 @@ function thoughtsOf(thoughts: chat.ThoughtBlock[], writing: CompletionsContext):
   const { message_fields: fields } = writing.dialect;
   const isDetailed = ({ form, signature, id, format }: chat.ThoughtBlock) =>
     format !== googleFormat && (form === 'hidden' || (signature ?? id ?? format) !== null);
-  const details = fields.has('reasoning_details') ? thoughts.filter(isDetailed) : [];
-  const plain = thoughts.filter((each) => !details.includes(each) && each.form !== 'hidden');
+  const takesDetails = fields.has('reasoning_details');
+  const details = takesDetails ? thoughts.filter(isDetailed) : [];
+  const plain = thoughts.filter(
+    (each) => each.form !== 'hidden' && !(takesDetails && isDetailed(each)),
+  );
   const text = plain.map((each) => each.text).join('');
   const name = ['reasoning_content', 'reasoning'].find((each) => fields.has(each));
   if ((text !== '' && name === undefined) || details.length + plain.length < thoughts.length)

@@ -1,4 +1,5 @@
 import type { Json } from '../../../lib/json.ts';
+import { waitingIn, type WaitingList } from '../../../lib/waiting-list.ts';
 import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../bad-request.ts';
 import { demandUsers, saysNothing } from '../../chat/chat-media.ts';
@@ -225,7 +226,7 @@ type CallIds = ReturnType<typeof callIds>;
 /** Anthropic wants unique ids. Other services use them again, even in one turn. */
 function callIds() {
   /** Ids of calls without a result, by the id that the caller gave. */
-  const open = new Map<string, string[]>();
+  const open = new Map<string, WaitingList<string>>();
   const answered = new Map<string, string>();
   const taken = new Set<string>();
   return {
@@ -233,11 +234,11 @@ function callIds() {
       let id = common.shortName(own, 64);
       if (taken.has(id)) id = common.shortName(`${own}_${taken.size}`, 64);
       taken.add(id);
-      open.set(own, [...(open.get(own) ?? []), id]);
+      waitingIn(open, own).add(id);
       return id;
     },
     ofResult(own: string): string {
-      const id = open.get(own)?.shift() ?? answered.get(own) ?? common.shortName(own, 64);
+      const id = open.get(own)?.take() ?? answered.get(own) ?? common.shortName(own, 64);
       answered.set(own, id);
       return id;
     },
