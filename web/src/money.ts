@@ -16,10 +16,15 @@ export function briefUsd(amount: string | bigint, round: 'down' | 'up' = 'down')
   return `${exact < 0n ? '−' : ''}$${text}`;
 }
 
+/** The whole amount, for lines that add up: `$25.00`, `−$0.000022`. */
+export function wholeUsd(amount: string | bigint): string {
+  return `$${formatUsd(amount)}`.replace('$−', '−$');
+}
+
 /** All six decimals, for the ledger: `$1,234.500000`. */
 export function fullUsd(amount: string | bigint): string {
-  const [whole, decimals = ''] = formatUsd(amount).split('.');
-  return `$${whole}.${decimals.padEnd(6, '0')}`.replace('$−', '−$');
+  const [whole, decimals = ''] = wholeUsd(amount).split('.');
+  return `${whole}.${decimals.padEnd(6, '0')}`;
 }
 
 /** `1234500000` → `1,234.50`; at least two decimals, more only if needed. */

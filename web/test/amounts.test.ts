@@ -1,7 +1,7 @@
 /** Amounts as the pages show them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { briefUsd, fullUsd } from '../src/money.ts';
+import { briefUsd, fullUsd, wholeUsd } from '../src/money.ts';
 
 const cases: [micro: string, down: string, up: string, full: string][] = [
   ['0', '$0.00', '$0.00', '$0.000000'],
@@ -23,4 +23,5 @@ for (const [micro, down, up, full] of cases)
     assert.equal(briefUsd(micro), down);
     assert.equal(briefUsd(BigInt(micro), 'up'), up);
     assert.equal(fullUsd(micro), full);
+    assert.equal(wholeUsd(micro), full.replace(/0{1,4}$/, ''));
   });

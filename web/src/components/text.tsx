@@ -1,6 +1,6 @@
 import { type CSSProperties, useEffect, useState } from 'react';
 import type { Status } from '../api-types.ts';
-import { briefUsd, fullUsd } from '../money.ts';
+import { briefUsd, fullUsd, wholeUsd } from '../money.ts';
 import { momentText } from './moment.ts';
 import { Dot } from './styles.ts';
 import { useTranslation } from '../i18n.ts';
@@ -33,17 +33,18 @@ export function useMoment(
 
 /**
  * An amount in digits of equal width, rounded as `briefUsd` does, with the exact one as its title;
- * `price` rounds up. `exact` shows all six decimals, for the ledger.
+ * `price` rounds up. Lines that add up show the `whole` amount, those of the ledger six decimals.
  */
 export function Usd(props: {
   micro: string | bigint;
   signed?: boolean;
   price?: boolean;
-  exact?: boolean;
+  digits?: 'whole' | 'six';
 }) {
-  const { micro, signed = false, price = false, exact = false } = props;
+  const { micro, signed = false, price = false, digits = 'brief' } = props;
   const plus = signed && BigInt(micro) > 0n ? '+' : '';
-  const shown = plus + (exact ? fullUsd(micro) : briefUsd(micro, price ? 'up' : 'down'));
+  const brief = briefUsd(micro, price ? 'up' : 'down');
+  const shown = plus + { brief, whole: wholeUsd(micro), six: fullUsd(micro) }[digits];
   return (
     <span
       className="number"

@@ -117,6 +117,7 @@ describe('the page for deposits', { skip: withoutBrowser() ?? false }, () => {
       });
       await page.goto(to);
       await page.getByRole('heading', { name: /Квитанция R-/ }).waitFor();
+      await page.getByText('$3.00 USD', { exact: true }).waitFor();
       await assertPrints(page, `receipt-dark-${who.email}`);
       assert.deepEqual(faults, []);
       await context.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { createVouchers } from '../../../server/test/kit/by-command-line.ts';
+import { adjust, createVouchers } from '../../../server/test/kit/by-command-line.ts';
 import { parseUsd } from '../../../server/src/core/price/money.ts';
 import { rawSql } from '../../../server/src/lib/sql/sql.ts';
 import {
@@ -145,6 +145,28 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByRole('button', { name: 'Clear the filter' }).click();
       await page.getByText('$0.01 charged, $0.01 released').waitFor();
       assert.equal(new URL(page.url()).search, '?view=ledger');
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+
+    test(`shows whole amounts, so that lines add up, at ${size} width`, async () => {
+      const account = await service.account({ usd: 1 });
+      const told = { reference: `ticket 7 ${size}`, reason: 'one token too many' };
+      await adjust(service.db, { account_id: account.account_id, amount: -22n, ...told });
+      const who = await person(service, { [account.account_id]: 'owner' });
+      const { page, context, faults } = await enter(browser, base, who, { viewport });
+      await page.goto(`${base}/dashboard/money`);
+      const line = (kind: string) => page.locator(`[data-line=${kind}]`);
+      await line('deposit').getByText('Balance $1.00', { exact: true }).waitFor();
+      assert.match(
+        await line('adjustment').innerText(),
+        /−\$0\.000022\s+Balance \$0\.999978$/,
+      );
+      await page.locator('[data-day]').getByText('Out $0.000022 · In $1.00').waitFor();
+      await page.getByText('Ledger', { exact: true }).click();
+      await page.getByText('$0.999978').waitFor();
+      assert.equal(await page.getByText('$0.99', { exact: true }).count(), 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(faults, []);
       await context.close();
     });

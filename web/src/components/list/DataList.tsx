@@ -151,8 +151,8 @@ function Cells<Row>({ columns: [title, ...rest], row }: { columns: Column<Row>[]
 export const column = {
   plain: <Row,>(label: string, cell: Column<Row>['cell']): Column<Row> => ({ label, cell }),
   figure,
-  usd: <Row,>(label: string, micro: (row: Row) => string) =>
-    figure<Row>(label, (row) => <Usd micro={micro(row)} />),
+  usd: <Row,>(label: string, micro: (row: Row) => string, digits?: 'six') =>
+    figure<Row>(label, (row) => <Usd micro={micro(row)} {...(digits && { digits })} />),
   count: <Row,>(label: string, count: (row: Row) => number) =>
     figure<Row>(label, (row) => <span className="number">{count(row)}</span>),
   /** `brief` shows the date only. */

@@ -50,7 +50,7 @@ export function ReceiptSheet({ receipt }: { receipt: Receipt }) {
           <div>
             <Note>{t('amount')}</Note>
             <Text component="div" fz={28} fw={600}>
-              <Usd micro={receipt.amount_usd_micro} exact /> USD
+              <Usd micro={receipt.amount_usd_micro} digits="whole" /> USD
             </Text>
           </div>
           <Facts rows={rows} />

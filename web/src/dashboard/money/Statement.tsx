@@ -103,7 +103,7 @@ function Ledger(props: { search: StatementSearch; empty: ComponentProps<typeof E
       </Box>
     )),
     column.figure(t('change'), (row) => <Change row={row} />),
-    column.usd(t('common:available'), (row) => row.available_after_usd_micro),
+    column.usd(t('common:available'), (row) => row.available_after_usd_micro, 'six'),
   ];
   return (
     <PagedList
@@ -244,7 +244,7 @@ function PhoneCard({ row }: { row: Movement }) {
           <When at={row.created_at} as="exact" />
         </Note>
         <Note>
-          {t('common:available')}: <Usd micro={row.available_after_usd_micro} />
+          {t('common:available')}: <Usd micro={row.available_after_usd_micro} digits="six" />
         </Note>
       </Group>
     </>
@@ -266,7 +266,7 @@ function Change({ row }: { row: Movement }) {
       fw={600}
       c={isIncome ? 'var(--mantine-color-fare-text)' : change === 0n ? 'dimmed' : undefined}
     >
-      <Usd micro={change} signed exact />
+      <Usd micro={change} signed digits="six" />
     </Text>
   );
 }

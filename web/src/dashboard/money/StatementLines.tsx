@@ -5,7 +5,7 @@ import { Dimmed, Note } from '../../components/styles.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { Failure } from '../../components/Failure.tsx';
 import { Usd, useMoment, When } from '../../components/text.tsx';
-import { briefUsd } from '../../money.ts';
+import { wholeUsd } from '../../money.ts';
 import { daysOf, useLines, type Day } from './statement-data.ts';
 import type { StatementSearch } from './money-search.ts';
 import classes from './StatementLines.module.css';
@@ -34,8 +34,8 @@ function DayOf({ day }: { day: Day }) {
   const { t } = useTranslation('money');
   const date = useMoment({ dateStyle: 'medium' })(day.lines[0]!.created_at);
   const sums = day.sums && [
-    day.sums.out > 0n && t('day_out', { amount: briefUsd(day.sums.out) }),
-    day.sums.in > 0n && t('day_in', { amount: briefUsd(day.sums.in) }),
+    day.sums.out > 0n && t('day_out', { amount: wholeUsd(day.sums.out) }),
+    day.sums.in > 0n && t('day_in', { amount: wholeUsd(day.sums.in) }),
   ];
   return (
     <section aria-label={date}>
@@ -77,17 +77,17 @@ function LineOf({ line }: { line: StatementLine }) {
       </div>
       {held === null ? (
         <Text component="div" size="sm" ta="right" fw={600} c={colorOf(effect)}>
-          <Usd micro={effect} signed />
+          <Usd micro={effect} signed digits="whole" />
         </Text>
       ) : (
         <Dimmed component="div" ta="right">
-          {t('held')} <Usd micro={held} />
+          {t('held')} <Usd micro={held} digits="whole" />
         </Dimmed>
       )}
       <Dimmed component="div" className={classes.balance}>
         {held === null && (
           <>
-            {t('balance')} <Usd micro={line.balance_usd_micro} />
+            {t('balance')} <Usd micro={line.balance_usd_micro} digits="whole" />
           </>
         )}
       </Dimmed>

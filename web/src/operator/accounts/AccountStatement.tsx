@@ -56,8 +56,8 @@ export function AccountStatement({ account_id }: { account_id: string }) {
         )}
       </Stack>
     )),
-    column.figure(t('change'), (row) => <Usd micro={row.change_usd_micro} signed exact />),
-    column.usd(t('after'), (row) => row.available_after_usd_micro),
+    column.figure(t('change'), (row) => <Usd micro={row.change_usd_micro} signed digits="six" />),
+    column.usd(t('after'), (row) => row.available_after_usd_micro, 'six'),
     column.when(t('time'), (row) => row.created_at),
   ];
   return (
