@@ -187,6 +187,10 @@ describe('a model', () => {
     const { body } = await service.call('GET', '/v1/models');
     const ids = body.data.map(({ id }: { id: string }) => id).toSorted();
     const html = await textOf('/models');
+    const plain = html.replaceAll(/<[^>]+>/g, ' ');
+    assert.match(plain, /\$0\.01 \/ image/);
+    assert.match(plain, /from \$0\.05 \/ s /);
+    assert.match(plain, /\$[\d.]+ in, \$[\d.]+ out \/ 1M tokens/);
     const listed = [...html.matchAll(/href="\/models\/([^"]+)"/g)].map(([, id]) => id);
     assert.deepEqual(listed.toSorted(), ids);
     const mapped = [...(await textOf('/sitemap.txt')).matchAll(/(?<!\/ru)\/models\/(.+)/g)];

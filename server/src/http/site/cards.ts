@@ -68,15 +68,24 @@ function taskNames(task: string): Words {
   return taskWords[task] ?? [own, own];
 }
 
-/** The lowest list price of a unit, such as `$0.03`, `$0.10 / s`, or `$0.60 in, $2.40 out`. */
-export function priceFrom(model: Model, say: Speech['say']): string {
-  const { price, unit, price_by_resolution: rates } = catalogEntry(model);
+/**
+ * The lowest list price of a unit, such as `$0.04 / image`, `$0.60 in, $2.40 out / 1M tokens`, or
+ * `from $0.10 / s` where choices cost more.
+ */
+function priceFrom(model: Model, say: Speech['say']): string {
+  const { price, unit, price_by_resolution: rates, extras } = catalogEntry(model);
+  const each = say(unitName(unit));
   if (typeof price === 'object') {
     const [input, output] = [usd(price.input), usd(price.output)];
-    return say([`${input} in, ${output} out`, `${input} вход, ${output} выход`]);
+    return say([
+      `${input} in, ${output} out / ${each}`,
+      `${input} вход, ${output} выход / ${each}`,
+    ]);
   }
-  const lowest = Math.min(...Object.values(rates ?? { price }));
-  return unit === 'image' ? usd(lowest) : `${usd(lowest)} / ${say(unitName(unit))}`;
+  const all = Object.values(rates ?? { price });
+  const lowest = `${usd(Math.min(...all))} / ${each}`;
+  const varies = new Set(all).size > 1 || extras.length > 0;
+  return varies ? say([`from ${lowest}`, `от ${lowest}`]) : lowest;
 }
 
 const units: Record<string, Words> = {
