@@ -220,44 +220,51 @@ function lonelyCosts(form: UpstreamForm, path: string): RowFault[] {
 }
 
 function modelOf(row: RowForm, file: FileForm): Model {
-  const text = row.kind === 'text';
-  const { on_lost, first_byte_seconds } = row;
-  const ofRow = { ...(on_lost && { on_lost }), ...(first_byte_seconds && { first_byte_seconds }) };
-  const upstreams = row.upstreams?.map((form) =>
-    upstreamOf({ ...ofRow, ...form }, form.model ?? row.id, file),
-  ) ?? [upstreamOf(row, row.upstream_model ?? row.id, file)];
-  const input_schema = row.input_schema ?? chatInputSchema;
-  const on_disconnect = row.on_disconnect ?? 'finish';
-  const types = row.input_types ?? file.input_types;
+  const { id, kind, task, name, sample, on_cancel } = row;
+  const { description = '', created = createdDefault, max_unit = maxUnits[kind] } = row;
+  const { input_schema = chatInputSchema, input_types: types = file.input_types } = row;
+  const { on_disconnect = 'finish', job_age_seconds = jobAgeOf(kind, on_disconnect) } = row;
+  const { hidden_tokens = false, input_modalities = ['text', 'image'] } = row;
+  const { max_prompt_tokens = null, cost_may_exceed = null, checked_on = null } = row;
+  const { max_output_tokens = 0, context_tokens = 0, refuse_longer_prompts = false } = row;
+  const upstreams = upstreamsOf(row, file);
   return {
-    id: row.id,
-    kind: row.kind,
-    task: row.task,
-    name: row.name,
-    description: row.description ?? '',
+    id,
+    kind,
+    task,
+    name,
+    description,
     owned_by: row.owned_by ?? file.owned_by ?? upstreams[0]!.upstream,
-    created: Date.parse(`${row.created ?? createdDefault}T00:00:00Z`) / 1000,
-    uncensored: row.id.includes('uncensored'),
+    created: Date.parse(`${created}T00:00:00Z`) / 1000,
+    uncensored: id.includes('uncensored'),
     price: priceOf(row, input_schema),
-    max_unit: row.max_unit ?? maxUnits[row.kind],
+    max_unit,
     input_schema,
     ...(types && { input_types: inputTypes(types) }),
-    ...(row.sample !== undefined && { sample: row.sample }),
-    example: row.example ?? (text && !row.input_schema ? chatExample : {}),
+    ...(sample !== undefined && { sample }),
+    example: row.example ?? (kind === 'text' && !row.input_schema ? chatExample : {}),
     upstreams,
-    job_age_seconds: row.job_age_seconds ?? jobAgeOf(row.kind, on_disconnect),
-    ...(row.on_cancel && { on_cancel: row.on_cancel }),
+    job_age_seconds,
+    ...(on_cancel && { on_cancel }),
     on_disconnect,
-    hidden_tokens: row.hidden_tokens ?? false,
-    input_modalities: row.input_modalities ?? ['text', 'image'],
-    max_prompt_tokens: row.max_prompt_tokens ?? null,
-    cost_may_exceed: row.cost_may_exceed ?? null,
-    checked_on: row.checked_on ?? null,
-    max_output_tokens: row.max_output_tokens ?? 0,
-    context_tokens: row.context_tokens ?? 0,
-    refuse_longer_prompts: row.refuse_longer_prompts ?? false,
+    hidden_tokens,
+    input_modalities,
+    max_prompt_tokens,
+    cost_may_exceed,
+    checked_on,
+    max_output_tokens,
+    context_tokens,
+    refuse_longer_prompts,
     image_tokens: row.image_tokens ?? boundRule.per_image,
   };
+}
+
+/** A row with one upstream says in its own fields what others say for each. */
+function upstreamsOf(row: RowForm, file: FileForm): ModelUpstream[] {
+  const { id, on_lost, first_byte_seconds } = row;
+  if (!row.upstreams) return [upstreamOf(row, row.upstream_model ?? id, file)];
+  const ofAll = { ...(on_lost && { on_lost }), ...(first_byte_seconds && { first_byte_seconds }) };
+  return row.upstreams.map((form) => upstreamOf({ ...ofAll, ...form }, form.model ?? id, file));
 }
 
 function jobAgeOf(kind: Kind, on_disconnect: OnDisconnect): number {
