@@ -44,11 +44,11 @@ import type { Upstream } from './upstreams/upstream.ts';
 import { shownSettings } from './shown-settings.ts';
 import { openWeb, webOrigin } from './web.ts';
 import { warnOfMissingUpstreams } from './worker/missing-upstreams.ts';
-import { auditNowAndThen } from './worker/jobs/audit.ts';
-import { readChainsNowAndThen, type ChainJob } from './worker/jobs/chains.ts';
+import { auditNowAndThen } from './worker/background/audit.ts';
+import { readChainsNowAndThen, type ChainJob } from './worker/background/chains.ts';
 import { createLostReplies } from './operations/requests/lost-replies.ts';
-import { watchBalances } from './worker/jobs/low-balance.ts';
-import { sendEvents, type EventJob } from './worker/jobs/operator-events.ts';
+import { watchBalances } from './worker/background/low-balance.ts';
+import { sendEvents, type EventJob } from './worker/background/operator-events.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 import { withTimeout } from './lib/with-timeout.ts';
 

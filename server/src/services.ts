@@ -40,12 +40,12 @@ import { createDownload } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
-import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
-import { addGauges } from './worker/jobs/gauges.ts';
-import type { EventReceiver } from './worker/jobs/operator-events.ts';
-import { watchOverrides, type OverridesWatch } from './worker/jobs/overrides.ts';
-import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
-import { watchVersion, type VersionWatch } from './worker/jobs/version.ts';
+import { lowBytes, watchSpace, type Disk } from './worker/background/disk-space.ts';
+import { addGauges } from './worker/background/gauges.ts';
+import type { EventReceiver } from './worker/background/operator-events.ts';
+import { watchOverrides, type OverridesWatch } from './worker/background/overrides.ts';
+import { watchInstallation, type InstallationWatch } from './worker/background/installation.ts';
+import { watchVersion, type VersionWatch } from './worker/background/version.ts';
 
 /** HTTP clients for outbound calls, one for each source of addresses. */
 interface OutboundFetches extends WebhookFetches {

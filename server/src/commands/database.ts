@@ -11,7 +11,7 @@ import {
   type ActionResult,
   type OperatorAction,
 } from '../operations/operator-action.ts';
-import { watchVersion } from '../worker/jobs/version.ts';
+import { watchVersion } from '../worker/background/version.ts';
 import type { Context } from './output.ts';
 
 /**

@@ -13,7 +13,7 @@ import { PollRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
 import { OutputNotFetched } from './fetch-output.ts';
 import { discard, finish, outputPrefix } from './finish.ts';
-import { sweep } from './jobs/sweep.ts';
+import { sweep } from './background/sweep.ts';
 import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';

@@ -4,7 +4,7 @@ import { sql, type Database } from '../../src/lib/sql/sql.ts';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
-import type { ChainJob } from '../../src/worker/jobs/chains.ts';
+import type { ChainJob } from '../../src/worker/background/chains.ts';
 import { chain as file, keyOf, usdt } from '../operations/deposits-kit.ts';
 import { crashAt, steppedDatabase, steppedRpc } from './interrupt.ts';
 import { playWorld, withFaults, type Faults, type PlayWorld } from './play-kit.ts';

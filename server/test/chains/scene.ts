@@ -6,7 +6,7 @@ import type { Chain, Token } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
-import { readChainsNowAndThen, type ChainJob } from '../../src/worker/jobs/chains.ts';
+import { readChainsNowAndThen, type ChainJob } from '../../src/worker/background/chains.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { keyOf } from '../operations/deposits-kit.ts';
 import type { ChainWorld, Door, Payment } from './doors.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { auditWhenDue } from '../../src/worker/jobs/audit.ts';
+import { auditWhenDue } from '../../src/worker/background/audit.ts';
 import * as verdicts from '../../src/db/audit-results.ts';
 import { auditLock } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';

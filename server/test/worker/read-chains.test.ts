@@ -8,7 +8,7 @@ import { hideInLogs } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
-import type { ChainJob } from '../../src/worker/jobs/chains.ts';
+import type { ChainJob } from '../../src/worker/background/chains.ts';
 import { playWorld, withFaults, type Faults, type PlayWorld } from '../chains/play-kit.ts';
 import {
   availableTo,

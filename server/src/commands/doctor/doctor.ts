@@ -10,7 +10,7 @@ import { CommandFailed } from '../../operations/refused.ts';
 import { unsealKeys } from '../../operations/upstreams/stored-keys.ts';
 import { knownSecrets } from '../../secrets.ts';
 import { openDeposits } from '../../services.ts';
-import { skewOf } from '../../worker/jobs/installation.ts';
+import { skewOf } from '../../worker/background/installation.ts';
 import { hasDatabase, withDatabase } from '../database.ts';
 import { readFolder, withUpstreams, type OpenedUpstreams } from '../offline-check.ts';
 import type { CommandOutput, Context } from '../output.ts';

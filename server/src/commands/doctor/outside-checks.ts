@@ -7,7 +7,7 @@ import { disksOf, openMedia } from '../../services.ts';
 import { checkWritable } from '../../storage/watched.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { isHealthy } from '../../upstreams/check-upstream.ts';
-import { lowBytes, type Disk } from '../../worker/jobs/disk-space.ts';
+import { lowBytes, type Disk } from '../../worker/background/disk-space.ts';
 import { checkFromFolder, type OpenedUpstreams } from '../offline-check.ts';
 import { findingsOf, type Diagnosis } from './finding.ts';
 

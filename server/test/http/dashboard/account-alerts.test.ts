@@ -5,8 +5,8 @@ import { adjust, deposit } from '../../kit/by-command-line.ts';
 import { newId } from '../../../src/lib/id.ts';
 import type { Letter } from '../../../src/lib/mail.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { tellCauses } from '../../../src/worker/jobs/alert-mail.ts';
-import { tellLowBalances } from '../../../src/worker/jobs/low-balance.ts';
+import { tellCauses } from '../../../src/worker/background/alert-mail.ts';
+import { tellLowBalances } from '../../../src/worker/background/low-balance.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import { person, startWebService } from '../../kit/web.ts';
 

@@ -7,7 +7,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import { loopbackHosts } from '../../../src/lib/outbound/address.ts';
 import { createFetch } from '../../../src/lib/outbound/fetch.ts';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
-import { tellLowBalances } from '../../../src/worker/jobs/low-balance.ts';
+import { tellLowBalances } from '../../../src/worker/background/low-balance.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import { person, startWebService } from '../../kit/web.ts';
