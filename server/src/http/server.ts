@@ -24,7 +24,7 @@ import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
 import { isOutside, logAtEnd, logCalls, rewriteMethod } from './call-log.ts';
 import { nothingAt, notOfferedAt } from './nowhere.ts';
-import { noteRefusal } from './refused.ts';
+import { noteRefusal } from './refused-calls.ts';
 import type { Row } from './row.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';

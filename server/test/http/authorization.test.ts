@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newKey } from '../../src/core/account/key.ts';
-import { fileId } from '../../src/core/request/id.ts';
+import { fileId } from '../../src/core/request/file-id.ts';
 import { sign } from '../../src/core/request/signature.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
 import * as keys from '../../src/db/accounts/keys.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../errors.ts';
-import { fileId } from '../request/id.ts';
+import { fileId } from '../request/file-id.ts';
 import { invalid, mediaInputs, mediaInputsMax, type MediaInputs } from './media-input.ts';
 import { brokenDataAddresses } from '../../../test/fixtures/data-addresses.ts';
 

@@ -1,7 +1,7 @@
 import { dataIn } from '../../lib/data-address.ts';
 import { ApiError } from '../errors.ts';
 import type { ReasonDetails } from '../reasons.ts';
-import { parseFileId } from '../request/id.ts';
+import { parseFileId } from '../request/file-id.ts';
 
 /** Media in a model input: a URL or a caller's file, in any field whose name marks it as media. */
 

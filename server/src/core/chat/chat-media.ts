@@ -8,7 +8,7 @@ import {
 } from '../catalog/media-input.ts';
 import type { Modality } from '../catalog/catalog.ts';
 import type { ApiError } from '../errors.ts';
-import { parseFileId } from '../request/id.ts';
+import { parseFileId } from '../request/file-id.ts';
 import { badMessages } from '../bad-request.ts';
 import { isFilled } from '../check.ts';
 import { usualType } from '../media/content-type.ts';

@@ -1,6 +1,6 @@
 import type { MediaInputs } from '../catalog/media-input.ts';
 import { isUuid } from '../../lib/id.ts';
-import { fileId, parseFileId } from './id.ts';
+import { fileId, parseFileId } from './file-id.ts';
 import { replicateFiles } from './prediction.ts';
 
 /** Recognises our own addresses in a caller's input: of an output, and of an upload. Pure. */

@@ -10,7 +10,7 @@ import {
   type Links,
 } from './views.ts';
 import { itemsOf, objectOf, type Json } from '../../lib/json.ts';
-import { fileId } from './id.ts';
+import { fileId } from './file-id.ts';
 
 /** Requests and errors in the form of Replicate, for Replicate's own client. Pure. */
 

@@ -3,7 +3,7 @@ import { usageOfTokens, type TokenCounts } from '../chat/chat-bill.ts';
 import { formatUsd } from '../price/money.ts';
 import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
 import { failures, type FailureCode, type FailureDetails } from '../errors.ts';
-import { fileId } from './id.ts';
+import { fileId } from './file-id.ts';
 import type { Kind } from '../catalog/catalog.ts';
 import type { UnknownInput } from '../catalog/model-input.ts';
 import { callNumber } from './call-number.ts';

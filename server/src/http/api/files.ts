@@ -8,7 +8,7 @@ import {
   usualType,
 } from '../../core/media/content-type.ts';
 import { ApiError } from '../../core/errors.ts';
-import { fileId, parseFileId } from '../../core/request/id.ts';
+import { fileId, parseFileId } from '../../core/request/file-id.ts';
 import { verifyFile } from '../../core/request/signature.ts';
 import * as files from '../../db/accounts/files.ts';
 import type { Wait } from '../../lib/fair-queue.ts';

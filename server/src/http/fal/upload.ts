@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { falBase } from '../../core/request/fal.ts';
-import { fileId, parseFileId } from '../../core/request/id.ts';
+import { fileId, parseFileId } from '../../core/request/file-id.ts';
 import { signUpload, verifyUpload } from '../../core/request/signature.ts';
 import * as callers from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';

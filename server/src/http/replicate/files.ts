@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { parseFileId } from '../../core/request/id.ts';
+import { parseFileId } from '../../core/request/file-id.ts';
 import { replicateFile, replicateFiles } from '../../core/request/prediction.ts';
 import * as files from '../../db/accounts/files.ts';
 import { discard, newFile, store, tellIgnored } from '../api/files.ts';

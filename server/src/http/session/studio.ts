@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import { samplePath } from '../../core/catalog/sample.ts';
 import { ApiError } from '../../core/errors.ts';
-import { parseFileId } from '../../core/request/id.ts';
+import { parseFileId } from '../../core/request/file-id.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as callers from '../../db/accounts/callers.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import type { ReasonDetails } from '../../core/reasons.ts';
-import { fileId } from '../../core/request/id.ts';
+import { fileId } from '../../core/request/file-id.ts';
 import type { MediaInputs } from '../../core/catalog/media-input.ts';
 import { ownFile, ownFiles, ownOutput } from '../../core/request/own-link.ts';
 import { verify } from '../../core/request/signature.ts';

@@ -12,7 +12,7 @@ import { price } from '../../core/price/price.ts';
 import { quoteToJson } from '../../core/price/quote-json.ts';
 import { fingerprint } from '../../core/request/fingerprint.ts';
 import { eitherMetadata, type Metadata } from '../../core/request/metadata.ts';
-import { parseFileId } from '../../core/request/id.ts';
+import { parseFileId } from '../../core/request/file-id.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
 import type { Json } from '../../lib/json.ts';

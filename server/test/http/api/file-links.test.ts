@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseFileId } from '../../../src/core/request/id.ts';
+import { parseFileId } from '../../../src/core/request/file-id.ts';
 import { signFile } from '../../../src/core/request/signature.ts';
 import { accept, tinyPng } from '../../kit/fake.ts';
 import { assertRefused } from '../../kit/refusal.ts';

@@ -2,7 +2,7 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { FalClient } from '@fal-ai/client';
-import { fileId } from '../../../src/core/request/id.ts';
+import { fileId } from '../../../src/core/request/file-id.ts';
 import { signUpload } from '../../../src/core/request/signature.ts';
 import * as accounts from '../../../src/db/accounts/accounts.ts';
 import * as keys from '../../../src/db/accounts/keys.ts';

@@ -10,7 +10,7 @@ import type { BegunReply } from '../../../operations/requests/run-chat.ts';
 import type { CallDeps, RequestDeps } from '../../deps.ts';
 import { asApiError, errorBody } from '../../errors.ts';
 import { hijackHeaders } from '../../hijack.ts';
-import { noteRefusal } from '../../refused.ts';
+import { noteRefusal } from '../../refused-calls.ts';
 import type { ShownCall } from './door.ts';
 
 const bufferMaxBytes = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { invalid, mediaRule } from '../../../core/catalog/media-input.ts';
 import { ApiError } from '../../../core/errors.ts';
-import { fileId } from '../../../core/request/id.ts';
+import { fileId } from '../../../core/request/file-id.ts';
 import { dataIn } from '../../../lib/data-address.ts';
 import { newId } from '../../../lib/id.ts';
 import { isObject, type Json } from '../../../lib/json.ts';

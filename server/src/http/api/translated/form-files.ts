@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { formValue } from '../../../core/request/translated.ts';
 import { ApiError } from '../../../core/errors.ts';
-import { fileId } from '../../../core/request/id.ts';
+import { fileId } from '../../../core/request/file-id.ts';
 import { newId } from '../../../lib/id.ts';
 import { objectOf, type Json } from '../../../lib/json.ts';
 import type { FormPart } from '../../../lib/multipart.ts';

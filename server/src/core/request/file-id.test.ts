@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '../../lib/id.ts';
-import { fileId, parseFileId } from './id.ts';
+import { fileId, parseFileId } from './file-id.ts';
 
 test('a file id is file_ and the UUID without dashes, and leads back to it', () => {
   const uuid = '0190f5e2-7c1b-7d3a-9e4f-0123456789ab';
