@@ -181,7 +181,7 @@ function readBody(
   if (Number(req.headers['content-length']) > maxBytes) throw tooLarge(maxBytes, beyond);
   const stream = bodyStream(req);
   const { account_id } = req.caller;
-  return reading(account_id, deps, () =>
+  return readInShare(account_id, deps, () =>
     collect(
       stream,
       deps.settings.times.bodyMs,
@@ -198,7 +198,7 @@ export function bodyStream(req: FastifyRequest): Readable {
 }
 
 /** Reads a body in this account's or person's share. Throws as `takeShare` does. */
-export async function reading(
+export async function readInShare(
   owner: string,
   deps: Pick<HttpDeps, 'reading' | 'metrics'>,
   read: () => Promise<Buffer>,

@@ -12,7 +12,7 @@ import { codeOf, fieldOf } from '../lib/unknown.ts';
 import { Refusal } from '../operations/refused.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
-import { speaksMessages, unstored, usualHeaders } from './speaks-messages.ts';
+import { speaksMessages, noStore, usualHeaders } from './speaks-messages.ts';
 
 /** Sent with every 401. */
 export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
@@ -57,7 +57,7 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
   // An invalid target is refused before any hook has set the headers.
   return reply
     .code(other?.status ?? error.status)
-    .headers({ ...usualHeaders(req.id, path), ...unstored, ...errorHeaders(error) })
+    .headers({ ...usualHeaders(req.id, path), ...noStore, ...errorHeaders(error) })
     .send(
       speaksMessages(path) ? messagesError(body.error, error.status) : { ...other?.body, ...body },
     );

@@ -158,7 +158,7 @@ export function view({ id: key_id, month, prefix, ...row }: keys.KeyRow) {
 }
 
 /** The result of an action with the changed key as its answer, and the secret of a new key. */
-export async function showing<Answer extends { key: string } | void>(
+export async function withKeyShown<Answer extends { key: string } | void>(
   db: Database,
   key_id: string,
   done: ActionResult<Answer>,

@@ -1,5 +1,5 @@
 import type { Json } from '../lib/json.ts';
-import { about, keyed, securitySchemes, tagOf, tagsOf } from './docs/about.ts';
+import { about, keySecurity, securitySchemes, tagOf, tagsOf } from './docs/about.ts';
 import { errorExamples } from './docs/errors.ts';
 import {
   errorReply,
@@ -9,11 +9,11 @@ import {
   rateOf,
   type SharedComponents,
 } from './docs/failures.ts';
-import { collectNamed, documented, withReferences } from './docs/named.ts';
+import { collectNamed, documentedSchema, withReferences } from './docs/named.ts';
 import { pathParameters } from './docs/parameters.ts';
 import { readProse, type ApiProse, type Prose } from './docs/prose.ts';
 import type { Content, Examples, Parameter, RouteDocs } from './docs/route-docs.ts';
-import { borrowed, shownExamples, type ShownExamples } from './docs/shown.ts';
+import { borrowedExample, shownExamples, type ShownExamples } from './docs/shown.ts';
 import { documentedOrigin } from './openapi-text.ts';
 import type { ApiRoute } from './routes.ts';
 import { ErrorBody } from './schemas/error-schema.ts';
@@ -45,7 +45,7 @@ export function openapiDocument(table: ApiRoute[], prose = readProse()): Json {
     info: { ...about, description: prose.overview },
     servers: [{ url: `${documentedOrigin}/v1` }],
     tags: tagsOf(prose),
-    security: keyed,
+    security: keySecurity,
     paths,
     components: {
       securitySchemes,
@@ -134,7 +134,7 @@ function inQuery({ shapes }: ApiRoute): Parameter[] {
       in: 'query',
       ...(required.includes(name) && schema.default === undefined && { required: true }),
       description: description ?? '',
-      schema: documented(schema),
+      schema: documentedSchema(schema),
       ...(example !== undefined && { example }),
     };
   });
@@ -143,14 +143,14 @@ function inQuery({ shapes }: ApiRoute): Parameter[] {
 function requestBody(docs: RouteDocs['body'], schema: TSchema | undefined, prose: Prose): Json {
   const { content, form } = docs ?? {};
   if (!schema && !content && !form) return {};
-  const asForm = form && { 'multipart/form-data': { schema: documented(form) } };
+  const asForm = form && { 'multipart/form-data': { schema: documentedSchema(form) } };
   const plain = content ?? (schema && json(schema, prose.examples.request));
   return { requestBody: { required: true, content: { ...plain, ...asForm } } };
 }
 
 function json(schema: TSchema, examples?: Examples): Content {
   return {
-    'application/json': { schema: documented(schema), ...(examples && { examples }) },
+    'application/json': { schema: documentedSchema(schema), ...(examples && { examples }) },
   };
 }
 
@@ -180,7 +180,7 @@ function securityOf({ who }: ApiRoute): Json[] | null {
   if (who === 'anyone' || who === 'signature') return [];
   if (who === 'operator')
     return [{ OperatorKey: [] }, { OperatorBearer: [] }, { OperatorXApiKey: [] }];
-  if (who === 'key_or_signature') return [{}, ...keyed];
+  if (who === 'key_or_signature') return [{}, ...keySecurity];
   return null;
 }
 
@@ -221,10 +221,10 @@ function contentOf(route: ApiRoute, status: string, prose: Prose, shown: ShownEx
   const { event } = prose.examples;
   return {
     ...content,
-    ...(body && json(body, prose.examples[status] ?? borrowed(body, shown))),
+    ...(body && json(body, prose.examples[status] ?? borrowedExample(body, shown))),
     ...(shapes.events && {
       'text/event-stream': {
-        schema: documented(shapes.events),
+        schema: documentedSchema(shapes.events),
         ...(event && { examples: event }),
       },
     }),

@@ -29,7 +29,7 @@ import type { Row } from './row.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
-import { unstored, usualHeaders } from './speaks-messages.ts';
+import { noStore, usualHeaders } from './speaks-messages.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
 
 /** Longer than load balancers keep an idle connection, so that they close it before we do. */
@@ -103,7 +103,7 @@ export function createServer(
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
     // Browsers get a page instead of JSON, and caches must not mix the two answers.
-    reply.headers({ vary: 'accept', ...unstored });
+    reply.headers({ vary: 'accept', ...noStore });
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
     return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
   });
@@ -285,7 +285,7 @@ function withOneSegment(url: string): string {
 function judgeOf(route: Row, deps: HttpDeps): Handler | null {
   if (route.who === 'operator')
     return async (req, reply) => {
-      reply.headers(unstored);
+      reply.headers(noStore);
       const own = ofCall(req, reply, deps);
       const operator = await authenticateOperator(req, reply, route.scope, own);
       // The call takes its slot from the share of its operator key.
@@ -295,7 +295,7 @@ function judgeOf(route: Row, deps: HttpDeps): Handler | null {
     };
   if (route.who === 'key')
     return async (req, reply) => {
-      reply.headers(unstored);
+      reply.headers(noStore);
       const judged = authenticate(req, reply, ofCall(req, reply, deps), route.scope);
       route.ahead?.(req, deps);
       const { caller, grant } = await judged;
@@ -328,7 +328,7 @@ function refuseRaw(socket: Socket, status: number, text: string, log: FastifyBas
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
-    ...Object.entries({ ...usualHeaders(id, ''), ...unstored }).map((pair) => pair.join(': ')),
+    ...Object.entries({ ...usualHeaders(id, ''), ...noStore }).map((pair) => pair.join(': ')),
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -16,4 +16,4 @@ export function usualHeaders(id: string, path: string): Record<string, string> {
 }
 
 /** No cache keeps an error, or what a key may see. */
-export const unstored = { 'cache-control': 'no-store' } as const;
+export const noStore = { 'cache-control': 'no-store' } as const;

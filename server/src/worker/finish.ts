@@ -30,7 +30,7 @@ import type { JobResult } from '../upstreams/upstream.ts';
 import { fetchOutput, OutputNotFetched } from './fetch-output.ts';
 import { fieldsDepthMax } from './finished.ts';
 import {
-  held,
+  heldTransition,
   isSpooled,
   isStorageFault,
   keepSpooled,
@@ -106,7 +106,7 @@ async function storeAll(
     if (asUnusable(error) || !(isFault || isSpooled(result))) throw error;
     const kept = await spooled(row, result, deps, signal);
     if (kept === null) throw error;
-    return held(row, kept);
+    return heldTransition(row, kept);
   }
 }
 
@@ -252,7 +252,7 @@ function complete(
 function leftOut({ fields }: FinishedJob, lost: unknown[]): unknown[] {
   return [
     ...itemsOf(fields.left_out),
-    ...lost.map((each) => asUnusable(each)?.message ?? unfetched),
+    ...lost.map((each) => asUnusable(each)?.message ?? unfetchedMessage),
   ];
 }
 
@@ -370,7 +370,7 @@ async function bytesOf(
 function asUnfetched(row: ClaimedRequest, error: unknown): UnusableOutput | null {
   if (!(error instanceof OutputNotFetched)) return null;
   const isOver = row.handle === null || error.isLast(row.unfetched_seconds);
-  return isOver ? new UnusableOutput('output_unusable', unfetched, 'not_fetched') : null;
+  return isOver ? new UnusableOutput('output_unusable', unfetchedMessage, 'not_fetched') : null;
 }
 
 function asUnusable(error: unknown): UnusableOutput | null {
@@ -397,7 +397,7 @@ function tooLarge(): UnusableOutput {
 }
 
 /** The message of a request whose outputs could not be fetched. */
-export const unfetched = 'The model finished, but its output could not be fetched.';
+export const unfetchedMessage = 'The model finished, but its output could not be fetched.';
 
 /** Fields that a worker sets whenever it ends a request. */
 export function endOf(row: ClaimedRequest) {

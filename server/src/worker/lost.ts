@@ -11,7 +11,7 @@ import {
   routePauses,
   type ChosenRoute,
 } from './routes.ts';
-import { tried, type StepDeps } from './step.ts';
+import { triedTransition, type StepDeps } from './step.ts';
 
 /** Seconds until the next try to find a start whose answer was lost. */
 export const recoverSeconds = 5;
@@ -20,7 +20,7 @@ export const recoverSeconds = 5;
  * Handles a start whose answer was lost. If the catalog allows it, the next route is tried.
  * Otherwise the job is searched for, or given up at once if the upstream has no way to find it.
  */
-export async function lost(
+export async function handleLost(
   row: ClaimedRequest,
   answer: LostAnswer,
   chosen: ChosenRoute,
@@ -32,11 +32,11 @@ export async function lost(
   const isSynchronous = upstream.synchronous?.has(model.task) === true;
   if (goesOn(route, answer.answer, isSynchronous ? 'next' : 'wait')) {
     const next = await routeAfterLost(row, chosen, deps);
-    if (next !== null) return { ...tried(row, answer, next.seconds), ...next.move };
+    if (next !== null) return { ...triedTransition(row, answer, next.seconds), ...next.move };
   }
   const canFind = canBeFound({ ...row, started_in: row.attempt }, upstream, model.task, deps);
   // If the job cannot be found, the next step ends the request, after this attempt is recorded.
-  return tried(row, answer, canFind ? recoverSeconds : 0);
+  return triedTransition(row, answer, canFind ? recoverSeconds : 0);
 }
 
 /** The next route for the job; null if every other route was already tried or is not set up. */

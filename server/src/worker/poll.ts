@@ -2,7 +2,7 @@ import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { runBounded } from '../lib/bounded.ts';
-import { costOf, costOfRun, fail, finish, unfetched } from './finish.ts';
+import { costOf, costOfRun, fail, finish, unfetchedMessage } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { isOff, startedAt, startedName } from './routes.ts';
@@ -87,7 +87,7 @@ export async function giveUp(
   const isUnfetched = row.unfetched_seconds !== null;
   const code = lost ? 'outcome_unknown' : isUnfetched ? 'output_unusable' : 'timeout';
   deps.log.warn({ request_id: row.id, upstream: row.started_upstream, code }, 'request given up');
-  const message = isRefused ? noCapacity : isUnfetched ? unfetched : failures[code];
+  const message = isRefused ? noCapacity : isUnfetched ? unfetchedMessage : failures[code];
   const details = isUnfetched ? { reason: 'not_fetched' as const } : undefined;
   const cost = lost ? null : lateCost({ ...row, handle }, seen, deps);
   return fail(row, code, message, { cost, cause: row.said ?? message, details });

@@ -86,7 +86,7 @@ export async function findSpooled(
 }
 
 /** The result waits in the spool for the storage; the upstream's slot is freed. */
-export function held(row: ClaimedRequest, result: FinishedJob): Transition {
+export function heldTransition(row: ClaimedRequest, result: FinishedJob): Transition {
   const { id, attempt } = row;
   const handle = row.handle ?? spooledHandle(result);
   const started_in = row.started_in ?? attempt;

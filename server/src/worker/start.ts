@@ -25,7 +25,7 @@ import type {
 } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
-import { lost } from './lost.ts';
+import { handleLost } from './lost.ts';
 import {
   callbackOf,
   isLeft,
@@ -35,7 +35,7 @@ import {
   startedAt,
   type ChosenRoute,
 } from './routes.ts';
-import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
+import { boundedSeconds, triedTransition, wait, type StepDeps } from './step.ts';
 
 /** Longest pause before the next try, or before the first poll, that an upstream may ask for. */
 const retryMaxSeconds = 120;
@@ -302,7 +302,7 @@ async function answer(
   if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);
   if (outcome.outcome === 'unknown') {
     await noteFailure(row, outcome, chosen, deps);
-    return lost(row, outcome, chosen, deps);
+    return handleLost(row, outcome, chosen, deps);
   }
   if (outcome.outcome !== 'rejected' || !outcome.unasked) {
     const { route, key, began } = chosen;
@@ -343,10 +343,11 @@ async function elsewhere(
   // Spread over time, so that the retries do not all come at once.
   const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
   // The repeated start may have made the job; another key or upstream would make a second one.
-  if (isRepeat(row)) return tried(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
+  if (isRepeat(row))
+    return triedTransition(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
   if (key !== null && isOfKey(refused)) {
     const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
-    if (other !== null) return tried(row, refused, 0);
+    if (other !== null) return triedTransition(row, refused, 0);
   }
   const pauseOf = await routePauses(model, deps);
   const at = model.upstreams.indexOf(route);
@@ -362,7 +363,7 @@ async function elsewhere(
   const { upstream, model: name } = next?.route ?? route;
   // A request that waits for long gives its slot to others.
   const frees_slot = upstream !== row.upstream || seconds > slotKeptSeconds;
-  return { ...tried(row, refused, seconds), next: { upstream, model: name }, frees_slot };
+  return { ...triedTransition(row, refused, seconds), next: { upstream, model: name }, frees_slot };
 }
 
 /** The pause before the next try, which grows with each start. */

@@ -90,7 +90,7 @@ export function wait(
 }
 
 /** Records how this attempt's start ended; the request is due again after `wake_seconds`. */
-export function tried(
+export function triedTransition(
   row: ClaimedRequest,
   { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
   wake_seconds: number,

@@ -13,7 +13,7 @@ interface Copy {
  * Sends the copy, or 304 if the client's copy is still current. Clients may keep a public copy for
  * a minute; they check a private copy at each call.
  */
-export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
+export function sendCached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
   // The text is the same compressed or not, so its tag is weak.
   const etag = typeof copy.body === 'string' ? `W/${copy.etag}` : copy.etag;
   const life = copy.isPrivate ? 'private, no-cache' : 'public, max-age=60';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiError } from '../../core/errors.ts';
-import { cached } from './cached.ts';
+import { sendCached } from './cached.ts';
 import { openEndpoint } from '../endpoint.ts';
 
 /** `npm start` and the build of the image write this file. */
@@ -19,7 +19,7 @@ let packed: Promise<ClientPackage> | undefined;
 /** GET /farebox-client.tgz: the packed library, since callers have no sources to pack it from. */
 export const client = openEndpoint({}, async ({ req, reply }) => {
   const { bytes, etag } = await (packed ??= read());
-  return cached(req, reply, { etag, type: 'application/gzip', body: bytes });
+  return sendCached(req, reply, { etag, type: 'application/gzip', body: bytes });
 });
 
 async function read(): Promise<ClientPackage> {

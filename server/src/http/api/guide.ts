@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Catalog } from '../../core/catalog/catalog.ts';
 import type { MailDeps, RequestDeps } from '../deps.ts';
 import { guideText } from '../docs/guide-text.ts';
-import { cached } from './cached.ts';
+import { sendCached } from './cached.ts';
 import { openEndpoint } from '../endpoint.ts';
 
 /** The guide for one version of the catalog, made once. */
@@ -17,7 +17,7 @@ const rendered: WeakMap<Catalog, RenderedGuide> = new WeakMap();
 /** GET /llms.txt */
 export const guide = openEndpoint({}, async ({ req, reply }, deps: RequestDeps & MailDeps) => {
   const { text, etag } = render(deps);
-  return cached(req, reply, { etag, type: 'text/plain; charset=utf-8', body: text });
+  return sendCached(req, reply, { etag, type: 'text/plain; charset=utf-8', body: text });
 });
 
 function render({

@@ -16,7 +16,7 @@ import {
   keyBounds,
   NewKeyForm,
   settingsOf,
-  showing,
+  withKeyShown,
   view,
   withSecret,
 } from '../keys.ts';
@@ -44,7 +44,7 @@ export const create = keyedEndpoint(
     reply.code(201);
     return runManaged(deps.db, by, 'key.create', async (db) => {
       const done = await createKey(db, by, wanted);
-      return showing(db, done.answer.key_id, done);
+      return withKeyShown(db, done.answer.key_id, done);
     });
   },
 );
@@ -84,7 +84,7 @@ export const change = keyedEndpoint(
     const { name, ...given } = readBody(KeyChangeForm, await readJsonForm(req, deps));
     const wanted = { ...settingsOf(given, now, deps), ...(name !== undefined && { name }) };
     return runManaged(deps.db, by, 'key.change', async (db) =>
-      showing(db, now.id, await changeKey(db, by, now, wanted)),
+      withKeyShown(db, now.id, await changeKey(db, by, now, wanted)),
     );
   },
 );
@@ -98,7 +98,7 @@ export const revoke = keyedEndpoint(
     // The reply to an earlier call may have been lost.
     if (now.revoked_at !== null) return view(now);
     return runManaged(deps.db, by, 'key.revoke', async (db) =>
-      showing(db, now.id, await revokeKey(db, now)),
+      withKeyShown(db, now.id, await revokeKey(db, now)),
     );
   },
 );

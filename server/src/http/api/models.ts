@@ -9,7 +9,7 @@ import { findModels } from '../../db/accounts/keys.ts';
 import { keyHeaders } from '../auth.ts';
 import type { RunTimes } from '../../operations/upstreams/run-times.ts';
 import { listPpm } from '../../core/price/rates.ts';
-import { cached } from './cached.ts';
+import { sendCached } from './cached.ts';
 import type { CallDeps, CatalogDeps, RequestDeps } from '../deps.ts';
 import * as s from '../schemas/schema.ts';
 import { openEndpoint } from '../endpoint.ts';
@@ -63,13 +63,13 @@ export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps:
   // Without this header a cache could give one caller's list to another.
   reply.header('vary', 'authorization, x-api-key');
   if (kind === null && allowed === null)
-    return cached(req, reply, { etag: version, type, body: whole });
+    return sendCached(req, reply, { etag: version, type, body: whole });
   const shown = [...models.values()].filter(
     ({ id, kind: of }) => (kind ?? of) === of && (allowed?.includes(id) ?? true),
   );
   const body = listOf(shown.map(({ id }) => entries.get(id)!));
-  if (allowed === null) return cached(req, reply, { etag: version, type, body });
-  return cached(req, reply, { etag: tagOf(body), type, body, isPrivate: true });
+  if (allowed === null) return sendCached(req, reply, { etag: version, type, body });
+  return sendCached(req, reply, { etag: tagOf(body), type, body, isPrivate: true });
 });
 
 /**
@@ -92,6 +92,6 @@ export const read = openEndpoint(
       throw new ApiError('not_found', {
         ...unknownModel(id, deps.catalog(), 'GET /v1/models lists them.'),
       });
-    return cached(req, reply, { etag: version, type, body });
+    return sendCached(req, reply, { etag: version, type, body });
   },
 );

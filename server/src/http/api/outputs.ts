@@ -10,7 +10,7 @@ import { leftOf } from '../call.ts';
 import type { FileDeps } from '../deps.ts';
 import { openEndpoint } from '../endpoint.ts';
 import { withShareRefusals } from '../overload.ts';
-import { cleared } from '../requests/status.ts';
+import { outputsDeleted } from '../requests/status.ts';
 import * as s from '../schemas/schema.ts';
 import { matches } from './cached.ts';
 import { holder, sendStored, signedLink, storedHeaders } from './stored.ts';
@@ -42,7 +42,7 @@ export const read = openEndpoint(shapes, async ({ req, reply, query }, deps) => 
   // guard: own-outputs
   if (!row || (account !== null && row.account_id !== account) || row.status !== 'COMPLETED')
     throw new ApiError('not_found');
-  if (row.cleared_at !== null) throw cleared();
+  if (row.cleared_at !== null) throw outputsDeleted();
   const output = (await requests.findOutputs(deps.db, [request_id])).find(
     (each) => each.index === index,
   );

@@ -20,7 +20,7 @@ import {
   name,
   settings,
   settingsOf,
-  showing,
+  withKeyShown,
   view,
   withSecret,
 } from '../keys.ts';
@@ -92,7 +92,7 @@ export const create = visitEndpoint(
     const wanted = { account_id: by.account_id, name: wantedName, scope };
     const done = await createKey(deps.db, by, { ...wanted, ...settingsOf(given, null, deps) });
     reply.code(201);
-    return (await showing(deps.db, done.answer.key_id, done)).answer;
+    return (await withKeyShown(deps.db, done.answer.key_id, done)).answer;
   },
 );
 

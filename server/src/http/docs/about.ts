@@ -82,4 +82,8 @@ export const securitySchemes = {
 };
 
 /** The ways to send an API key. */
-export const keyed: Record<string, string[]>[] = [{ ApiKey: [] }, { Bearer: [] }, { XApiKey: [] }];
+export const keySecurity: Record<string, string[]>[] = [
+  { ApiKey: [] },
+  { Bearer: [] },
+  { XApiKey: [] },
+];

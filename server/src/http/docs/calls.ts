@@ -5,7 +5,7 @@ import { fileForm } from '../replicate/replicate-schema.ts';
 import { videoForm } from '../videos/videos-schema.ts';
 import { ModelOutput, QueuedRequest } from '../requests/schema.ts';
 import * as s from '../schemas/schema.ts';
-import { keyed } from './about.ts';
+import { keySecurity } from './about.ts';
 import type { HeaderUse } from './headers.ts';
 import { ifNoneMatch, ofDownload, ofRequest, ofSubmit, ofWebhook } from './parameters.ts';
 import { bytesOf, type RouteDocs } from './route-docs.ts';
@@ -25,7 +25,7 @@ const cacheable: Pick<RouteDocs, 'headers' | 'replies'> = {
 export const listModels: RouteDocs = {
   operationId: 'listModels',
   ...cacheable,
-  security: [{}, ...keyed],
+  security: [{}, ...keySecurity],
 };
 
 export const readModel: RouteDocs = {

@@ -6,7 +6,7 @@ import { ErrorBody } from '../schemas/error-schema.ts';
 import type { TSchema } from '../schemas/schema.ts';
 import { advice } from './advice.ts';
 import { headers, rateHeaders, type HeaderName, type HeaderUse } from './headers.ts';
-import { documented } from './named.ts';
+import { documentedSchema } from './named.ts';
 
 /** The error replies of a call, and the headers of all its replies. */
 
@@ -89,8 +89,8 @@ export function errorReply(
   const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const);
   const content = {
     'application/json': failure
-      ? { schema: documented(failure) }
-      : { schema: documented(ErrorBody), examples: Object.fromEntries(examples) },
+      ? { schema: documentedSchema(failure) }
+      : { schema: documentedSchema(ErrorBody), examples: Object.fromEntries(examples) },
   };
   const uses: HeaderUse[] = ['RequestId', ...(usual[status] ?? []), ...own];
   return { description, headers: headerObjects(uses, used), content, 'x-error-codes': codes };

@@ -27,7 +27,7 @@ function notNull({ nullable: _, enum: members, ...schema }: Schema): Schema {
  * The schema as the document has it: a reference if it has a name, otherwise the schema with
  * references to the named schemas within it.
  */
-export function documented(schema: TSchema): Schema {
+export function documentedSchema(schema: TSchema): Schema {
   const { title, nullable, description }: Schema = schema;
   if (title === undefined) return withReferences(schema);
   const reference = { $ref: `#/components/schemas/${title}` };
@@ -44,9 +44,9 @@ export function withReferences(schema: Schema): Schema {
     ...plain,
     ...(format !== undefined && !ownFormats.has(format) && { format }),
     ...(properties !== undefined && { properties: documentedFields(properties) }),
-    ...(items !== undefined && { items: documented(items) }),
-    ...(typeof more === 'object' && { additionalProperties: documented(more) }),
-    ...(anyOf && { anyOf: anyOf.map(documented) }),
+    ...(items !== undefined && { items: documentedSchema(items) }),
+    ...(typeof more === 'object' && { additionalProperties: documentedSchema(more) }),
+    ...(anyOf && { anyOf: anyOf.map(documentedSchema) }),
   };
 }
 
@@ -54,6 +54,8 @@ export function withReferences(schema: Schema): Schema {
 const ownFormats = new Set<unknown>(['cursor', 'micro_usd', 'moment']);
 
 function documentedFields(fields: Record<string, Schema>): Record<string, Schema> {
-  const entries = Object.entries(fields).map(([name, field]) => [name, documented(field)] as const);
+  const entries = Object.entries(fields).map(
+    ([name, field]) => [name, documentedSchema(field)] as const,
+  );
   return Object.fromEntries(entries);
 }

@@ -33,7 +33,7 @@ export function replyOf({ docs, shapes }: Pick<ApiRoute, 'docs' | 'shapes'>): TS
 }
 
 /** An example that some other call shows: of this object, or of a page of these objects. */
-export function borrowed(schema: TSchema, shown: ShownExamples): Examples | undefined {
+export function borrowedExample(schema: TSchema, shown: ShownExamples): Examples | undefined {
   const { title, properties = {} }: Schema = schema;
   if (title !== undefined && shown.has(title)) return { example: { value: shown.get(title) } };
   const entry = properties.data?.items?.title;

@@ -6,7 +6,7 @@ import {
   KeyChangeForm,
   NewKeyForm,
   settingsOf,
-  showing,
+  withKeyShown,
   view,
   withSecret,
 } from '../keys.ts';
@@ -45,7 +45,7 @@ export const create = operatorAction(
     reply.code(201);
     return async (db) => {
       const done = await createKey(db, by, wanted);
-      return showing(db, done.answer.key_id, done);
+      return withKeyShown(db, done.answer.key_id, done);
     };
   },
 );
@@ -57,7 +57,7 @@ export const change = operatorAction(
   async ({ params, body: { name, ...given } }, deps: RequestDeps) => {
     const key = await keyIn(params, deps);
     const wanted = { ...settingsOf(given, key, deps), ...(name !== undefined && { name }) };
-    return async (db) => showing(db, key.id, await changeKey(db, by, key, wanted));
+    return async (db) => withKeyShown(db, key.id, await changeKey(db, by, key, wanted));
   },
 );
 
@@ -67,7 +67,7 @@ export const revoke = operatorAction(
   { params: ['key_id'], reply: AccountKey },
   async ({ params }, deps: CallDeps) => {
     const key = await keyIn(params, deps);
-    return async (db) => showing(db, key.id, await revokeKey(db, key));
+    return async (db) => withKeyShown(db, key.id, await revokeKey(db, key));
   },
 );
 

@@ -19,7 +19,7 @@ import type { CallDeps, CatalogDeps, HttpDeps, KeyedRequest, RequestDeps } from 
 import { keyedEndpoint } from '../endpoint.ts';
 import { preferredWait } from '../prefer.ts';
 import { readCards } from '../requests/read.ts';
-import { cancelRequest, own, requestId, type StatusCall } from '../requests/status.ts';
+import { cancelRequest, requireOwn, requestId, type StatusCall } from '../requests/status.ts';
 import * as s from '../schemas/schema.ts';
 import { submitOnce } from '../submit-once.ts';
 import * as schemas from './replicate-schema.ts';
@@ -126,7 +126,7 @@ async function findPredictions(ids: string[], deps: RequestDeps) {
 
 /** A prediction of the caller's account. Throws `not_found`. */
 async function ownPrediction(req: StatusCall, deps: RequestDeps): Promise<CardRow> {
-  const row = own(req, await deps.operations.card(requestId(req)));
+  const row = requireOwn(req, await deps.operations.card(requestId(req)));
   if (row.kind === 'text') throw new ApiError('not_found');
   return row;
 }

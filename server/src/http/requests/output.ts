@@ -4,7 +4,7 @@ import { endOutputs } from '../../db/requests/request-steps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import * as s from '../schemas/schema.ts';
 import { requestId as idSchema } from './schema.ts';
-import { own, requestId } from './status.ts';
+import { requireOwn, requestId } from './status.ts';
 import type { RequestDeps } from '../deps.ts';
 
 const DeletedOutput = s.named(
@@ -16,7 +16,7 @@ const DeletedOutput = s.named(
 export const remove = keyedEndpoint(
   { params: ['request_id'], reply: DeletedOutput },
   async ({ req }, deps: RequestDeps) => {
-    const { id, kind, status } = own(req, await deps.operations.status(requestId(req)));
+    const { id, kind, status } = requireOwn(req, await deps.operations.status(requestId(req)));
     if (kind === 'text')
       throw new ApiError('not_found', { message: 'A chat has no output that could be deleted.' });
     if (!isFinal(status))

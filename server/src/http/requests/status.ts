@@ -78,7 +78,7 @@ export async function readStatus(
 ): Promise<StatusView> {
   const toTheEnd = until === 'final';
   const waitSeconds = wait ?? (toTheEnd ? waitMaxSeconds : 0);
-  let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
+  let row = requireOwn(req, await (req.row ?? deps.operations.status(requestId(req))));
   if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.grant, deps)) {
     const patience = { waitSeconds, toTheEnd, stop: deps.draining };
     const waitFor = (over: AbortSignal) => waitForChange(row, { ...patience, over }, req, deps);
@@ -103,7 +103,7 @@ export async function follow(
   deps: StreamDeps & RequestDeps,
   show: (events: EventStream, status: StatusView) => void,
 ): Promise<unknown> {
-  const row = own(req, await deps.operations.status(requestId(req)));
+  const row = requireOwn(req, await deps.operations.status(requestId(req)));
   const first = await view(row, deps);
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
   const events = holdStream(req, reply, deps);
@@ -136,7 +136,7 @@ export async function readOutput(
   req: StatusCall,
   deps: RequestDeps,
 ): Promise<Record<string, unknown>> {
-  return outputOf(own(req, await deps.operations.card(requestId(req))), deps);
+  return outputOf(requireOwn(req, await deps.operations.card(requestId(req))), deps);
 }
 
 /** Throws `request_not_ready`, or `expired` if the output has been removed. */
@@ -151,15 +151,15 @@ export async function outputOf(
       details: { status: row.status, ...(failure && { error: failure }) },
     });
   }
-  if (row.cleared_at !== null) throw cleared();
+  if (row.cleared_at !== null) throw outputsDeleted();
   const outputs = row.kind === 'text' ? [] : await requests.findOutputs(deps.db, [row.id]);
   if (outputs.length > 0 && outputsGone(row, Date.now(), deps.links)) throw new ApiError('expired');
-  if (outputs.length === 0 && row.kind !== 'text' && row.output === null) throw cleared();
+  if (outputs.length === 0 && row.kind !== 'text' && row.output === null) throw outputsDeleted();
   return responseView(row, outputs, deps.links);
 }
 
 /** The error for outputs that are no longer kept, for every call that reads them. */
-export function cleared(): ApiError {
+export function outputsDeleted(): ApiError {
   return new ApiError('expired', {
     message: 'The output of this request has been deleted; only its data and its charge are kept.',
   });
@@ -177,7 +177,7 @@ const notReady: Record<Exclude<Status, 'COMPLETED'>, (row: requests.CardRow) => 
 export const read = keyedEndpoint(
   { params: ['request_id'], reply: RequestCard },
   async ({ req }, deps: RequestDeps) => {
-    const row = own(req, await deps.operations.card(requestId(req)));
+    const row = requireOwn(req, await deps.operations.card(requestId(req)));
     const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
     const isOver = shown.expires_at !== null && outputsGone(row, Date.now(), deps.links);
     return isOver ? { ...shown, output_urls: [] } : shown;
@@ -203,7 +203,7 @@ export async function cancelRequest(
   deps: RequestDeps,
   { running = false } = {},
 ): Promise<Serializable<s.Static<typeof Cancelled>>> {
-  const row = own(req, await deps.operations.status(requestId(req)));
+  const row = requireOwn(req, await deps.operations.status(requestId(req)));
   const { id: request_id, account_id, status: was } = row;
   const rule = running ? deps.catalog().models.get(row.model_id)?.on_cancel : undefined;
   const first = row.cancel_requested_at;
@@ -250,7 +250,10 @@ function idInPath({ params }: Pick<StatusCall, 'params'>): string | null {
 }
 
 /** Requests of other accounts and missing requests get the same answer. */
-export function own<Row extends { account_id: string }>(req: KeyedRequest, row: Row | null): Row {
+export function requireOwn<Row extends { account_id: string }>(
+  req: KeyedRequest,
+  row: Row | null,
+): Row {
   // guard: own-requests
   if (row === null || row.account_id !== req.caller.account_id) throw new ApiError('not_found');
   return row;

@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import { objectOf } from '../../lib/json.ts';
 import { toItsEnd } from '../call.ts';
 import { ofCall } from '../database-share.ts';
-import { unstored } from '../speaks-messages.ts';
+import { noStore } from '../speaks-messages.ts';
 import type { Row } from '../row.ts';
 import { pagesDir } from './pages.ts';
 import {
@@ -32,7 +32,7 @@ export function mountWeb(app: FastifyInstance, table: Row[], deps: WebDeps): voi
       bodyLimit: Number.MAX_SAFE_INTEGER,
       config: { isStranger: route.who === 'anyone' && route.method !== 'GET' },
       onRequest: toItsEnd(async (req, reply) => {
-        if (route.path.startsWith('/api/')) reply.headers(unstored);
+        if (route.path.startsWith('/api/')) reply.headers(noStore);
         demandOwnOrigin(req, deps);
         await judge(route, req, reply, ofCall(req, reply, deps));
         demandStorable(req);

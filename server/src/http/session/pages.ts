@@ -26,7 +26,10 @@ export const paths = [
 /** Former addresses of the dashboard, which bookmarks and old letters still contain. */
 export const formerPaths = ['/cabinet', '/cabinet/*'];
 
-export async function moved({ url }: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+export async function redirectFormer(
+  { url }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
   // The first segment may be percent-encoded, and the target may be a whole URL.
   return reply.redirect(url.replace(/^(https?:\/\/[^/]*)?\/[^/?#]*/i, '/dashboard'), 308);
 }

@@ -27,7 +27,7 @@ const open: Row[] = [
   row(visitor, 'GET', '/favicon.svg', pages.asset),
   ...siteRoutes,
   ...pages.paths.map((path) => row(visitor, 'GET', path, pages.page)),
-  ...pages.formerPaths.map((path) => row(visitor, 'GET', path, pages.moved)),
+  ...pages.formerPaths.map((path) => row(visitor, 'GET', path, pages.redirectFormer)),
 ];
 
 const [signedIn, view] = [person('signed_in'), person('view')];

@@ -10,7 +10,7 @@ import { isObject, parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { demandScope, spareOperators } from '../auth.ts';
-import { bodyStream, collect, reading } from '../body.ts';
+import { bodyStream, collect, readInShare } from '../body.ts';
 import { inSignIn } from '../database-share.ts';
 import type { HttpDeps, ShareDeps, SpareRule } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
@@ -176,7 +176,7 @@ function readBytes(req: FastifyRequest, deps: ShareDeps): Promise<Buffer> {
   const ofKey = req.operator?.by.operator_key_id ?? req.caller?.account_id ?? null;
   const owner = isVisit(req) ? req.session.person_id : ofKey;
   if (owner === null) return collect(stream, strangerBodyMs, bodyMaxBytes);
-  return reading(owner, deps, () => collect(stream, bodyMs, bodyMaxBytes));
+  return readInShare(owner, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }
 
 /** The call's headers in the form that the sign-in library takes. */

@@ -3,7 +3,7 @@ import type { WebDeps } from '../session/visit.ts';
 import { escape, link, sendMissing, sendPage, sendText } from './frame.ts';
 import { entries, manual } from './entries.ts';
 import { manualPage, type ManualPage } from './manual.ts';
-import { found, type Hit } from './search.ts';
+import { findHits, type Hit } from './search.ts';
 import { startBody } from './start.ts';
 
 /** Most characters of a search. */
@@ -20,7 +20,7 @@ export async function start(req: FastifyRequest, reply: FastifyReply, deps: WebD
   const body =
     asked === ''
       ? startBody(catalog, baseUrl)
-      : resultsBody(asked, await found(asked, catalog, baseUrl));
+      : resultsBody(asked, await findHits(asked, catalog, baseUrl));
   return sendPage(req, reply, deps, {
     title: asked === '' ? 'Quick start' : 'Search',
     description: 'From a key to a finished image, video or chat reply.',
@@ -37,7 +37,7 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
   const shown = await manualPage(name, deps.links.baseUrl);
   // The same address has two forms, which caches must not mix up.
   reply.header('vary', 'accept');
-  if (!shown) return missing(reply, deps);
+  if (!shown) return sendMissingPage(reply, deps);
   if (path.endsWith('.md') || /\btext\/markdown\b/.test(req.headers.accept ?? ''))
     return sendText(req, reply, 'markdown', shown.source);
   return sendPage(req, reply, deps, {
@@ -58,7 +58,7 @@ function withContents({ html, sections }: ManualPage): string {
   return html.replace('</h1>', `</h1>\n${contents}`);
 }
 
-export function missing(reply: FastifyReply, deps: WebDeps): unknown {
+export function sendMissingPage(reply: FastifyReply, deps: WebDeps): unknown {
   return sendMissing(reply, deps, {
     title: 'Not found',
     description: 'This address has no page.',

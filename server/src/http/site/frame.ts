@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Banner } from '../../db/banner.ts';
-import { cached } from '../api/cached.ts';
+import { sendCached } from '../api/cached.ts';
 import { cookiePrefix } from '../session/auth-library.ts';
 import { pagesDir } from '../session/pages.ts';
 import type { WebDeps } from '../session/visit.ts';
@@ -116,7 +116,7 @@ export function sendText(
   isPrivate = false,
 ): unknown {
   const etag = `"${hash('sha256', body, 'hex').slice(0, 24)}"`;
-  return cached(req, reply, { etag, type: `${types[form]}; charset=utf-8`, body, isPrivate });
+  return sendCached(req, reply, { etag, type: `${types[form]}; charset=utf-8`, body, isPrivate });
 }
 
 const types = {

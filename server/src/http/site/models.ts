@@ -4,7 +4,7 @@ import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import type { Model } from '../../core/catalog/catalog.ts';
 import { kindWords } from '../../core/task-words.ts';
 import { samplePath } from '../../core/catalog/sample.ts';
-import { cached } from '../api/cached.ts';
+import { sendCached } from '../api/cached.ts';
 import { isObject } from '../../lib/json.ts';
 import { maxWords } from '../docs/guide-catalog.ts';
 import type { RunTimes } from '../../operations/upstreams/run-times.ts';
@@ -19,7 +19,7 @@ import {
   unitName,
   usd,
 } from './cards.ts';
-import { missing } from './docs.ts';
+import { sendMissingPage } from './docs.ts';
 import { codeBlock, escape, link, sendPage, sendText, table } from './frame.ts';
 import { speechOf, type Speech, type Words } from './speech.ts';
 import { codeOf } from './start.ts';
@@ -110,7 +110,7 @@ export async function read(req: FastifyRequest, reply: FastifyReply, deps: WebDe
   const sampled = models.get(path.replace(/\/sample\.\w+$/, ''));
   if (sampled && !model && samplePath(sampled) === `/models/${path}`)
     return sendSample(req, reply, sampled, deps);
-  if (!model) return missing(reply, deps);
+  if (!model) return sendMissingPage(reply, deps);
   const { id, name, description } = model;
   const picture = samplePath(model);
   const speech = speechOf(req);
@@ -135,10 +135,10 @@ async function sendSample(
   reply.header('content-security-policy', "default-src 'none'");
   if (model.sample === undefined) return sendText(req, reply, 'svg', paintSample(model));
   const sample = await deps.web.readSample(model.sample).catch(() => null);
-  if (sample === null) return missing(reply, deps);
+  if (sample === null) return sendMissingPage(reply, deps);
   const { bytes, content_type } = sample;
   const etag = `"${hash('sha256', bytes, 'hex').slice(0, 24)}"`;
-  return cached(req, reply, { etag, type: content_type, body: bytes, isPrivate: false });
+  return sendCached(req, reply, { etag, type: content_type, body: bytes, isPrivate: false });
 }
 
 function bodyOf(model: Model, baseUrl: string, { say, at }: Speech, times: RunTimes): string {

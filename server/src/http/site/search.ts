@@ -24,7 +24,7 @@ const quickStart: Part = {
 };
 
 /** The sections and models with every word of the search, in any of its forms; best first. */
-export async function found(asked: string, catalog: Catalog, baseUrl: string): Promise<Hit[]> {
+export async function findHits(asked: string, catalog: Catalog, baseUrl: string): Promise<Hit[]> {
   let index = indexes.get(catalog);
   if (!index) {
     index = indexOf(catalog, baseUrl);

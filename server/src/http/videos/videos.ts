@@ -9,10 +9,16 @@ import { endOutputs } from '../../db/requests/request-steps.ts';
 import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
 import { tellSubmit, webhookQuery } from '../api/queue.ts';
 import { readCards } from '../requests/read.ts';
-import { cancelRequest, outputOf, own, requestId, type StatusCall } from '../requests/status.ts';
+import {
+  cancelRequest,
+  outputOf,
+  requireOwn,
+  requestId,
+  type StatusCall,
+} from '../requests/status.ts';
 import { sendStored } from '../api/stored.ts';
 import type { ImageFields } from '../api/translated/form-files.ts';
-import { received, submitTranslated } from '../api/translated/submit.ts';
+import { receiveBody, submitTranslated } from '../api/translated/submit.ts';
 import { jobHeaders } from '../call.ts';
 import type { FileDeps, RequestDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
@@ -32,7 +38,7 @@ export const create = keyedEndpoint(
   { rawQuery: webhookQuery, rawBody: VideoCreation, reply: Video },
   async ({ req, reply }, deps) => {
     const headers = jobHeaders(req, deps);
-    const { release, ...sent } = await received(req, reply, fields, deps);
+    const { release, ...sent } = await receiveBody(req, reply, fields, deps);
     const { model, ...call } = readVideosCall(sent.body);
     const translate = (row: Model) => videosInput({ model, ...call }, row);
     const asked = { path: '/videos', model, translate, ...headers };
@@ -55,7 +61,7 @@ export const read = keyedEndpoint(
 
 /** A video of the caller's account. Throws `not_found`. */
 async function ownVideo(req: StatusCall, deps: RequestDeps): Promise<CardRow> {
-  const row = own(req, await deps.operations.card(requestId(req)));
+  const row = requireOwn(req, await deps.operations.card(requestId(req)));
   if (row.kind !== 'video') throw new ApiError('not_found');
   return row;
 }

@@ -9,7 +9,7 @@ import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
 import { tellSubmit, webhookQuery } from '../queue.ts';
 import type { ImageFields } from '../translated/form-files.ts';
-import { received, submitTranslated } from '../translated/submit.ts';
+import { receiveBody, submitTranslated } from '../translated/submit.ts';
 import { waitForEnd, withWaitingShare } from '../waiting.ts';
 import { imagesReply } from './images-reply.ts';
 import { ImageEdit, ImageGeneration, ImagesResponse } from './images-schema.ts';
@@ -65,7 +65,12 @@ async function submitCall(
   headers: ReturnType<typeof jobHeaders>,
   deps: HttpDeps,
 ) {
-  const { release, ...sent } = await received(req, reply, door === 'edits' ? fields : null, deps);
+  const { release, ...sent } = await receiveBody(
+    req,
+    reply,
+    door === 'edits' ? fields : null,
+    deps,
+  );
   const call = readImagesCall(door, sent.body);
   const { response_format: format, model } = call;
   const { response_format: _, ...body } = sent.body;

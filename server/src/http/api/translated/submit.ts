@@ -43,7 +43,7 @@ export interface ReceivedCall extends FormCall {
 }
 
 /** The call's body, as JSON or as a form. `fields`: null if the call takes no images. */
-export async function received(
+export async function receiveBody(
   req: KeyedRequest,
   reply: FastifyReply,
   fields: ImageFields | null,
