@@ -24,7 +24,7 @@ import { CommandFailed } from '../operations/refused.ts';
 import { allOrNone, type Line } from './bulk.ts';
 import { flag, limitOf, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
-import { counted, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
+import { countText, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
 const email = operand(s.text());
 
@@ -130,7 +130,7 @@ async function createMany(rows: Line<NewAccount>[], context: Context): Promise<C
     'AVAILABLE USD': ({ available_usd_micro }) => BigInt(available_usd_micro),
     'ACCOUNT ID': 'account_id',
   });
-  return { json: { data }, text: `${text}\n${counted(data.length, 'account')} made.` };
+  return { json: { data }, text: `${text}\n${countText(data.length, 'account')} made.` };
 }
 
 const columns: TableColumns<accounts.AccountRow> = {

@@ -5,7 +5,7 @@ import { auditAll, auditNews, compareWith, findHead, type Audit } from '../opera
 import { mend, type MendedCounter } from '../operations/mend.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { withDatabase } from './database.ts';
-import { counted, type Context, type CommandOutput } from './output.ts';
+import { countText, type Context, type CommandOutput } from './output.ts';
 
 interface AuditInput {
   full?: boolean;
@@ -116,7 +116,7 @@ function outputOf(
 
 function verdict(report: AuditReport, praise: string): string[] {
   const { laws, accounts, transfers, requests } = report.checked;
-  const proved = `${laws} laws over ${counted(accounts, 'account')}, ${counted(transfers, 'transfer')} and ${counted(requests, 'request')}`;
+  const proved = `${laws} laws over ${countText(accounts, 'account')}, ${countText(transfers, 'transfer')} and ${countText(requests, 'request')}`;
   if (report.ok) return [`${praise}: ${proved}.`];
   return [
     `The books do NOT balance (${proved}).`,

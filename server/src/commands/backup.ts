@@ -13,7 +13,7 @@ import { environmentOf } from '../read-config.ts';
 import { openMedia } from '../services.ts';
 import { operand, row } from './command.ts';
 import { withDatabase } from './database.ts';
-import { counted, type CommandOutput, type Context } from './output.ts';
+import { countText, type CommandOutput, type Context } from './output.ts';
 
 /** Backups by pg_dump. */
 
@@ -66,14 +66,14 @@ function outputOf(report: BackupReport, done: string, more: string[] = []): Comm
   const { books, media, missing, missing_keys } = report;
   const ok = books.ok && missing === 0;
   const { laws, transfers } = books.checked;
-  const proved = `${laws} laws over ${counted(transfers, 'transfer')}`;
+  const proved = `${laws} laws over ${countText(transfers, 'transfer')}`;
   const lines = [
     books.ok
       ? `${done}, and the books balance: ${proved}.`
       : `The books do NOT balance (${proved}): ${books.violations.map(({ law }) => law).join(', ')}.`,
     missing === 0
       ? `All media that callers may still download are in the storage: ${media}.`
-      : `NOT in the storage: ${missing} of ${counted(media, 'media file')}, such as ${missing_keys.join(', ')}.`,
+      : `NOT in the storage: ${missing} of ${countText(media, 'media file')}, such as ${missing_keys.join(', ')}.`,
     ...more,
   ];
   return { json: { ...report, ok }, text: lines.join('\n'), exit: ok ? 0 : 1 };

@@ -3,7 +3,7 @@ import { within, type Database } from '../lib/sql/sql.ts';
 import { codeOf } from '../lib/unknown.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { withDatabase } from './database.ts';
-import { counted, type Context } from './output.ts';
+import { countText, type Context } from './output.ts';
 import { isExpected } from './tell.ts';
 
 /** The rows of a file, each as one command would take it, and all of them in one transaction. */
@@ -194,6 +194,6 @@ function refusedFor(faults: Fault[]): CommandFailed {
   const inOrder = faults.toSorted((a, b) => a.line - b.line);
   const shown = inOrder.slice(0, faultsShown).map(({ line, says }) => `line ${line}: ${says}`);
   const more = faults.length - shown.length;
-  const rest = more > 0 ? [`and ${counted(more, 'more fault')}.`] : [];
+  const rest = more > 0 ? [`and ${countText(more, 'more fault')}.`] : [];
   return new CommandFailed(['Nothing was changed.', ...shown, ...rest].join('\n'));
 }

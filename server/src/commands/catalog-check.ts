@@ -9,7 +9,7 @@ import {
   withUpstreams,
   type OpenedUpstreams,
 } from './offline-check.ts';
-import { counted, type Context, type CommandOutput } from './output.ts';
+import { countText, type Context, type CommandOutput } from './output.ts';
 
 /** Maximum number of ids in a line about hidden rows. */
 const idsNamed = 3;
@@ -36,8 +36,8 @@ export async function check(
   const problems = [...folder.problems, ...(live?.problems ?? [])];
   const ok = problems.length === 0;
   const warnings = [...folder.warnings, ...oldPrices(folder, today), ...(live?.warnings ?? [])];
-  const warned = warnings.length === 0 ? '' : `, ${counted(warnings.length, 'warning')}`;
-  const summary = `${counted(files.length, 'file')}, ${counted(rows.length, 'model')}, ${hidden.length} of them hidden, ${counted(problems.length, 'problem')}${warned}.`;
+  const warned = warnings.length === 0 ? '' : `, ${countText(warnings.length, 'warning')}`;
+  const summary = `${countText(files.length, 'file')}, ${countText(rows.length, 'model')}, ${hidden.length} of them hidden, ${countText(problems.length, 'problem')}${warned}.`;
   const lines = [
     ...problems.map(line),
     ...warnings.map((warning) => `warning: ${line(warning)}`),
@@ -64,7 +64,7 @@ function hiddenWords(hidden: CheckedFolder['hidden']): string[] {
   return [...Map.groupBy(hidden, ({ reason }) => reason)].map(([reason, rows]) => {
     const named = rows.slice(0, idsNamed).map(({ id }) => id);
     const others = rows.length > idsNamed ? ', …' : '';
-    return `hidden: ${counted(rows.length, 'row')} (${named.join(', ')}${others}): ${reason}`;
+    return `hidden: ${countText(rows.length, 'row')} (${named.join(', ')}${others}): ${reason}`;
   });
 }
 
@@ -76,7 +76,7 @@ function line({ file, path, message, ...where }: FileProblem): string {
 function askedWords({ asked, prices_compared }: LiveResults): string {
   if (asked.length === 0)
     return 'None of the upstreams that the files define is set up, so none was asked.';
-  return `Asked ${asked.join(', ')}; ${counted(prices_compared, 'price')} compared.`;
+  return `Asked ${asked.join(', ')}; ${countText(prices_compared, 'price')} compared.`;
 }
 
 /** Checks each upstream that a catalog file defines and that is set up. */

@@ -14,7 +14,7 @@ import { check } from './catalog-check.ts';
 import { flag, may, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
 import { readFolder, withUpstreams } from './offline-check.ts';
-import { counted, table, type TableColumns, type Context } from './output.ts';
+import { countText, table, type TableColumns, type Context } from './output.ts';
 
 const model_id = operand(s.text());
 
@@ -82,7 +82,8 @@ async function exportFiles(folder: string, replaces: boolean, context: Context) 
     const written = exportedText(readFileSync(join(dir, file), 'utf8'), overrides);
     writeOne(join(folder, file), written, replaces);
   }
-  const note = stops.length === 0 ? undefined : `${counted(stops.length, 'stop')} stay here only.`;
+  const note =
+    stops.length === 0 ? undefined : `${countText(stops.length, 'stop')} stay here only.`;
   const lines = data.map(({ file, models }) => `${join(folder, file)}: ${models.join(', ')}`);
   const none = 'Every row is as in its file; nothing was written.';
   return { json: { data }, text: lines.join('\n') || none, note };

@@ -8,7 +8,7 @@ import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { allOrNone, type Line } from './bulk.ts';
 import { withDatabase } from './database.ts';
-import { counted, table, type Context, type CommandOutput } from './output.ts';
+import { countText, table, type Context, type CommandOutput } from './output.ts';
 
 interface Booking {
   email: string;
@@ -66,7 +66,7 @@ export async function creditMany(rows: Line<Credit>[], context: Context): Promis
   const booked = data.filter(({ replayed }) => !replayed);
   const sum = booked.reduce((all, row) => all + BigInt(row.amount_usd_micro), 0n);
   const before = data.length - booked.length;
-  const done = `${counted(booked.length, 'deposit')} booked, ${formatUsd(sum)} USD in all.`;
+  const done = `${countText(booked.length, 'deposit')} booked, ${formatUsd(sum)} USD in all.`;
   const again =
     before === 0 ? '' : ` ${before} already booked before; nothing was changed for them.`;
   return { json: { data }, text: `${text}\n${done}${again}` };

@@ -20,7 +20,7 @@ import { allOrNone, type Line } from './bulk.ts';
 import { limitOf, may, ofAccount, operand, orNone, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
 import {
-  counted,
+  countText,
   listOf,
   table,
   type TableColumns,
@@ -181,7 +181,7 @@ async function createMany(rows: Line<NewKey>[], context: Context): Promise<Comma
     'KEY ID': 'key_id',
     KEY: 'key',
   });
-  const note = `${counted(data.length, 'key')} made, shown once.`;
+  const note = `${countText(data.length, 'key')} made, shown once.`;
   return { json: { data }, text, note };
 }
 

@@ -2,7 +2,7 @@ import { openServiceDatabase } from '../database.ts';
 import { planMigration, type MigrationPlan } from '../db/migration/plan.ts';
 import { createLog } from '../lib/log.ts';
 import { withDatabase } from './database.ts';
-import { counted, seconds, table, type CommandOutput, type Context } from './output.ts';
+import { countText, seconds, table, type CommandOutput, type Context } from './output.ts';
 
 interface Options {
   plan?: boolean;
@@ -59,14 +59,14 @@ function textOf(plan: MigrationPlan): string {
     TAKES: (each) => (each.seconds < 1 ? 'under 1 s' : `${each.work}, ${seconds(each.seconds)}`),
   });
   return [
-    `${counted(plan.pending.length, 'migration')} to apply: ${plan.pending.map(({ name }) => name).join(', ')}`,
+    `${countText(plan.pending.length, 'migration')} to apply: ${plan.pending.map(({ name }) => name).join(', ')}`,
     '',
     shown,
     '',
     'Seconds are guessed from the size: 100 MB/s read, 40 MB/s for an index, 10 MB/s written.',
     ...(whole.length > 0
       ? [
-          `No call is accepted during ${counted(whole.length, 'migration')}, about ${seconds(pause)}.`,
+          `No call is accepted during ${countText(whole.length, 'migration')}, about ${seconds(pause)}.`,
         ]
       : [
           'A lock that stops calls is waited for 1 s at a time; indexes are built beside the calls.',

@@ -21,7 +21,13 @@ import {
 import { folderOf } from './catalog.ts';
 import { limitOf, may, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
-import { aligned, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
+import {
+  alignCells,
+  table,
+  type TableColumns,
+  type Context,
+  type CommandOutput,
+} from './output.ts';
 
 const model_id = operand(s.text());
 const reason = may(NewSale.reason, "for the operator's log");
@@ -177,5 +183,5 @@ async function show(filed: Model, context: Context): Promise<CommandOutput> {
     ['upstreams', shares.join(', '), here(set?.upstreams)],
     ...json.losses.map((loss) => ['loss', loss, '']),
   ];
-  return { json, text: aligned(lines) };
+  return { json, text: alignCells(lines) };
 }

@@ -5,7 +5,7 @@ import { findOperatorPlace } from '../operations/accounts/manage-person.ts';
 import { operand, row } from './command.ts';
 import { withDatabase } from './database.ts';
 import { listOf, type TableColumns } from './output.ts';
-import { invited } from './person.ts';
+import { printInvitation } from './person.ts';
 
 /** The people who run the service. */
 
@@ -23,7 +23,9 @@ export const verbs = {
       ),
     },
     ({ email, role, account }, context) =>
-      invited(context, 'account.invite', email, (db) => findOperatorPlace(db, { role, account })),
+      printInvitation(context, 'account.invite', email, (db) =>
+        findOperatorPlace(db, { role, account }),
+      ),
     {
       example: ['operator invite ana@example.com --role support', 'somebody who answers customers'],
     },

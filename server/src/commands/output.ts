@@ -39,7 +39,7 @@ export function print(context: Context, { json, text, note }: CommandOutput): vo
 }
 
 /** `1 account`, `2 accounts`. For nouns whose plural ends in s. */
-export function counted(count: number, noun: string): string {
+export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
@@ -62,7 +62,7 @@ export function table<Row extends object>(
   const cellOf = (row: Row, column: TableColumns<Row>[string]) =>
     wordOf(typeof column === 'function' ? column(row) : row[column]);
   const all = Object.values(columns);
-  return aligned([
+  return alignCells([
     Object.keys(columns),
     ...rows.map((row) => all.map((each) => cellOf(row, each))),
   ]);
@@ -79,7 +79,7 @@ export function listOf<Row extends { id: string }, const Name extends string>(
 }
 
 /** Lines of cells, in columns as wide as their widest cell. */
-export function aligned(lines: readonly string[][]): string {
+export function alignCells(lines: readonly string[][]): string {
   const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
   return lines
     .map((line) =>

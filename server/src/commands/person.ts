@@ -37,7 +37,7 @@ function acts<Answer>(
 }
 
 /** Invites an address, with a row of the operator's log. */
-export async function invited(
+export async function printInvitation(
   context: Context,
   action: OperatorAction,
   email: string,
@@ -98,7 +98,7 @@ export const verbs = {
           '--role needs --account: in a new account of their own, people are always the owner.',
         );
       const action = account === undefined ? 'invitation.create' : 'account.invite';
-      return invited(context, action, email, async (db) => ({
+      return printInvitation(context, action, email, async (db) => ({
         account_id: await accountId(db, account),
         role: role ?? 'owner',
       }));

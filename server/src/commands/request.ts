@@ -25,7 +25,7 @@ import { folderOf } from './catalog.ts';
 import { flag, limitOf, may, ofAccount, operand, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
 import { table, type TableColumns, type CommandOutput } from './output.ts';
-import { finding, findingOf } from './unknown-outcomes.ts';
+import { findingOptions, findingOf } from './unknown-outcomes.ts';
 
 const request_id = operand(s.text());
 
@@ -137,7 +137,7 @@ export const verbs = {
     {
       request_id,
       attempt: may(LeftAttempt, 'number of an attempt after which the next upstream was tried'),
-      ...finding('its cost at the upstream, if it ran'),
+      ...findingOptions('its cost at the upstream, if it ran'),
     },
     async ({ request_id, attempt = 0, ...given }, context) => {
       const of = { request_id: idOf(request_id), attempt };

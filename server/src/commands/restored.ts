@@ -4,7 +4,7 @@ import type { RestoredWhy } from '../core/restored.ts';
 import { sumOf, type UnfinishedWork } from '../db/requests/unfinished.ts';
 import { resumeAfterRestore } from '../operations/restored.ts';
 import { withDatabase } from './database.ts';
-import { counted, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
+import { countText, table, type TableColumns, type Context, type CommandOutput } from './output.ts';
 
 const reasons: Record<RestoredWhy, string> = {
   copy: 'it was restored from a dump, copied or imported',
@@ -30,7 +30,7 @@ export async function resumeRestored(
   const released = { released_requests: requests, released_usd_micro: reserved_usd_micro };
   const since =
     held_since === null ? '' : ` It has been on hold since ${held_since.toISOString()}.`;
-  const ends = `${counted(requests, 'open request')} and gives USD ${formatUsd(reserved_usd_micro)} back`;
+  const ends = `${countText(requests, 'open request')} and gives USD ${formatUsd(reserved_usd_micro)} back`;
   const lines = held
     ? [
         `This database is a restored copy: ${reasons[why!]}.${since}`,

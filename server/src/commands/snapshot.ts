@@ -6,7 +6,7 @@ import * as importing from '../operations/import.ts';
 import { openMedia } from '../services.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
 import { withDatabase } from './database.ts';
-import { counted, type Context, type CommandOutput } from './output.ts';
+import { countText, type Context, type CommandOutput } from './output.ts';
 import { workLines } from './restored.ts';
 import { openTrialAccounts } from './trial/trial-accounts.ts';
 
@@ -89,7 +89,7 @@ export async function importSnapshot(
   const { accounts, requests } = json;
   const lines = [
     `The database has the state of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
-    `The books balance: ${checked.laws} laws over ${counted(checked.transfers, 'transfer')}.`,
+    `The books balance: ${checked.laws} laws over ${countText(checked.transfers, 'transfer')}.`,
     ...(released > 0
       ? [`Open requests that were ended, with their reservations given back: ${released}.`]
       : []),

@@ -15,7 +15,7 @@ import {
 import { limitOf, may, row, says } from './command.ts';
 import { act, withDatabase } from './database.ts';
 import { definedNames } from './offline-check.ts';
-import { counted, table, type TableColumns } from './output.ts';
+import { countText, table, type TableColumns } from './output.ts';
 
 const upstream = s.text('of one upstream', { word: 'name' });
 const since = s.moment('only outcomes since this time');
@@ -25,7 +25,7 @@ const selected = {
 };
 
 /** The options that state an outcome. */
-export const finding = (cost: string) => ({
+export const findingOptions = (cost: string) => ({
   outcome: says(NewFinding.outcome, 'whether it ran'),
   cost_usd: may(NewFinding.cost_usd_micro, cost),
   note: may(NewFinding.note, 'how you found out'),
@@ -57,7 +57,7 @@ export const verbs = {
       upstream: says(upstream, 'of this upstream'),
       since: says(since, 'only outcomes since this time, such as 2027-01-31T12:00:00Z'),
       ...selected,
-      ...finding('cost of each that ran'),
+      ...findingOptions('cost of each that ran'),
     },
     async (given, context) => {
       const { upstream } = given;
@@ -75,7 +75,7 @@ export const verbs = {
         );
       });
       const more = ` There are more: at most ${resolvedMax} are resolved at a time. Repeat the command.`;
-      const text = `${counted(json.resolved, 'outcome')} resolved.${json.is_all ? '' : more}`;
+      const text = `${countText(json.resolved, 'outcome')} resolved.${json.is_all ? '' : more}`;
       return { json, text };
     },
     {

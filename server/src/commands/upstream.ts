@@ -7,7 +7,7 @@ import { readKeyStates, type UpstreamKeyView } from '../operations/upstreams/ups
 import { readFolder, withUpstreams } from './offline-check.ts';
 import { flag, may, operand, row } from './command.ts';
 import { withDatabase } from './database.ts';
-import { aligned, counted, seconds, type Context, type CommandOutput } from './output.ts';
+import { alignCells, countText, seconds, type Context, type CommandOutput } from './output.ts';
 import { setKey, setState } from './upstream-control.ts';
 import { resume, test } from './upstream-check.ts';
 
@@ -78,7 +78,7 @@ async function list(context: Context): Promise<CommandOutput> {
     ]),
   ]);
   const reasons = shown.flatMap(({ reason }) => reason ?? []);
-  return { json: { data: shown }, text: [aligned([head, ...cells]), ...reasons].join('\n') };
+  return { json: { data: shown }, text: [alignCells([head, ...cells]), ...reasons].join('\n') };
 }
 
 function cellsOf(
@@ -97,7 +97,7 @@ function cellsOf(
       : `${upstreamStates.waitingMax} or more`,
     row.waiting > 0 ? seconds(row.oldest_seconds) : '-',
     String(row.in_use),
-    isPartly ? counted(pausedModels, 'model') : pausedFor!,
+    isPartly ? countText(pausedModels, 'model') : pausedFor!,
     ...others,
   ];
 }

@@ -2,7 +2,7 @@ import { runLongTransaction } from '../lib/sql/long-transaction.ts';
 import { rawSql, sql, type Connection, type Database, type Transaction } from '../lib/sql/sql.ts';
 import type { Law } from './law.ts';
 import { laws } from './laws.ts';
-import { everything, relationsOf, scopeOf, type LawScope } from './scope.ts';
+import { wholeScope, relationsOf, scopeOf, type LawScope } from './scope.ts';
 import { nextStretches, type Round } from './stretches.ts';
 
 /** Proves the books. All laws see one snapshot, so a busy service can be audited. */
@@ -79,7 +79,7 @@ export async function inSnapshot<T>(
  */
 export async function proveBooks(tx: Connection): Promise<AuditReport> {
   const violations: AuditReport['violations'] = [];
-  for (const law of laws) note(violations, law, await findBroken(tx, law, everything));
+  for (const law of laws) note(violations, law, await findBroken(tx, law, wholeScope));
   return reportOf(tx, violations, { transfers: 'select count(*) from transfers', ids: ['true'] });
 }
 
@@ -112,7 +112,7 @@ export async function proveNews(
     // An account may have most of all rows.
     await scanTables(tx, isWhole || by === 'accounts');
     const over = scopes.filter((_, n) => by !== 'transfers' || broken[n]!.has(name));
-    for (const scope of isWhole ? [everything] : over)
+    for (const scope of isWhole ? [wholeScope] : over)
       note(violations, law, await findBroken(tx, law, scope));
   }
   return { report: await reportOf(tx, violations, rowsOf(round)), round };

@@ -2,7 +2,7 @@ import { rowsOf } from '../lib/sql/rows-of.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
 import type { AuditReport } from './audit.ts';
 import { laws } from './laws.ts';
-import { everything } from './scope.ts';
+import { wholeScope } from './scope.ts';
 import { writeCounters, type KeyCounters } from './usage.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function accountsOf(db: Connection, { violations }: AuditReport): P
     const { broken, counter_of } = laws.find(({ name }) => name === law)!;
     const keys = counter_of === 'key_id' ? 'join key_usage using (key_id)' : '';
     const rows = await db.run<{ account_id: string }>(
-      rawSql(`select distinct account_id from (${broken(everything)}) broken ${keys}`),
+      rawSql(`select distinct account_id from (${broken(wholeScope)}) broken ${keys}`),
     );
     for (const { account_id } of rows) found.add(account_id);
   }
@@ -149,7 +149,7 @@ async function dropWrongDays(tx: Transaction, accountIds: string[]): Promise<Men
     const { broken } = laws.find(({ name }) => name === law)!;
     const wrong = await tx.run<{ account_id: string; days: bigint }>(
       rawSql(
-        `select account_id, count(*) as days from (${broken(everything)}) broken
+        `select account_id, count(*) as days from (${broken(wholeScope)}) broken
          where account_id = any($1::uuid[]) group by 1`,
         [`{${accountIds.join()}}`],
       ),

@@ -1,6 +1,6 @@
 import { firstId, lastId } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql/sql.ts';
-import { nothing, type SealName, type Span, type Stretches } from './scope.ts';
+import { noStretches, type SealName, type Span, type Stretches } from './scope.ts';
 
 /** The parts in which all that is old is proved, and how far they came. */
 
@@ -68,7 +68,7 @@ export async function nextPart(
     nextHeads(was, total.heads, rowsOf(total.heads, leastHeads)),
   ];
   const isWhole = !isBehind && steps.every(({ isEnd }) => isEnd);
-  const part = Object.assign({ ...nothing }, ...steps.map((step) => step.part)) as Stretches;
+  const part = Object.assign({ ...noStretches }, ...steps.map((step) => step.part)) as Stretches;
   const next = Object.assign({ ...was, part_at: now }, ...steps.map((step) => step.next));
   return { part, progress: isWhole ? { ...atStart(now), whole_at: was.began_at } : next };
 }

@@ -38,7 +38,7 @@ export interface LawScope {
 /** Higher than any number of a transfer. */
 export const openEnd = 1_000_000_000_000_000_000n;
 
-export const everything: LawScope = {
+export const wholeScope: LawScope = {
   spans: `
     select account_id, 0::bigint as after_seq, 0::bigint as base_debits, 0::bigint as base_credits,
       0::bigint as base_pending, 0::bigint as base_debt, last_seq as upto_seq,
@@ -66,7 +66,7 @@ export interface Stretches {
   heads: [bigint, bigint] | null;
 }
 
-export const nothing: Stretches = {
+export const noStretches: Stretches = {
   spans: [],
   requests: null,
   accounts: null,

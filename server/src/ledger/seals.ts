@@ -1,6 +1,6 @@
 import { rawSql, sql, type Connection } from '../lib/sql/sql.ts';
 import { accountsIn, type Law } from './law.ts';
-import { nothing, scopeOf, type Span } from './scope.ts';
+import { noStretches, scopeOf, type Span } from './scope.ts';
 
 /**
  * Seals. Each says what the books said of an account up to one of its transfers: the sums, and a
@@ -186,7 +186,7 @@ const listed = (row: string) => sums.map((sum) => `${row}.${sum}`).join(', ');
 
 /** The sums and the digest of each span. */
 function sumsOf(spans: Span[]): string {
-  const { spans: rows, transfers } = scopeOf({ ...nothing, spans });
+  const { spans: rows, transfers } = scopeOf({ ...noStretches, spans });
   const sumOf = (kinds: string, side: string) =>
     `coalesce(sum(t.amount_usd_micro) filter (where t.kind in (${kinds})
       and t.${side}_account_id = t.account_id), 0)`;

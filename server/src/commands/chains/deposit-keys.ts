@@ -13,7 +13,13 @@ import { listAddresses, type ListedAddress } from '../../db/deposits/address-lis
 import { rotateKey } from '../../operations/deposits/rotate-key.ts';
 import { CommandFailed } from '../../operations/refused.ts';
 import { accountId, act, withDatabase } from '../database.ts';
-import { counted, table, type TableColumns, type Context, type CommandOutput } from '../output.ts';
+import {
+  countText,
+  table,
+  type TableColumns,
+  type Context,
+  type CommandOutput,
+} from '../output.ts';
 
 /** Keys and addresses of deposits, compared with the settings and exported for the wallet. */
 
@@ -29,7 +35,7 @@ export async function rotate(
   const key = openKey(family, xpub);
   if ('problem' in key) throw new CommandFailed(key.problem);
   const json = await act(context, 'deposit.rotate', (db) => rotateKey(db, key));
-  const text = `New ${family} addresses come from the key that is set now; ${counted(json.retired_addresses, 'account')} will get one. The earlier addresses are still read.`;
+  const text = `New ${family} addresses come from the key that is set now; ${countText(json.retired_addresses, 'account')} will get one. The earlier addresses are still read.`;
   return { json, text };
 }
 
@@ -49,7 +55,7 @@ export async function checkKeys(_: object, context: Context): Promise<CommandOut
   ];
   const text =
     problems.length === 0
-      ? `${counted(keys.length, 'key')} and ${rows.length} ${rows.length === 1 ? 'address' : 'addresses'}: all as they were issued.`
+      ? `${countText(keys.length, 'key')} and ${rows.length} ${rows.length === 1 ? 'address' : 'addresses'}: all as they were issued.`
       : problems.map((each) => `wrong: ${each}`).join('\n');
   const ok = problems.length === 0;
   const json = { ok, keys: keys.length, addresses: rows.length, problems };

@@ -100,7 +100,7 @@ export const ceilingOf = {
   open_jobs: 'open_jobs_ceiling',
 } as const;
 type BoundedSetting = keyof typeof ceilingOf;
-export const bounded = keysOf(ceilingOf);
+export const boundedSettings = keysOf(ceilingOf);
 
 /**
  * Ceilings set by an operator. The account's people may set lower limits, but can neither raise nor
@@ -134,7 +134,7 @@ export function limitsFrom(set: Ceilings): Pick<KeySettings, BoundedSetting> {
 }
 
 /** The first of these settings that keys of this kind cannot have. */
-export function unfitting(
+export function unfittingSetting(
   kind: 'notOnManagingKey' | 'notOnStudioKey',
   given: readonly SettingName[],
 ): SettingName | undefined {

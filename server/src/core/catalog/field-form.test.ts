@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fieldForm, formed } from './field-form.ts';
+import { fieldForm, formatValue } from './field-form.ts';
 import { upstreamFields, upstreamInput } from './model-input.ts';
 
 describe("a value in the form that the upstream's field wants", () => {
@@ -17,7 +17,7 @@ describe("a value in the form that the upstream's field wants", () => {
   for (const [target, value, name, sent] of cases) {
     test(`${target} of ${JSON.stringify(value)}`, () => {
       const form = fieldForm(target);
-      assert.deepEqual([form.name, formed(form, value)], [name, sent]);
+      assert.deepEqual([form.name, formatValue(form, value)], [name, sent]);
     });
   }
 });

@@ -20,7 +20,7 @@ export function fieldForm(target: string): FieldForm {
     : { name: target.slice(0, at), form: target.slice(at + 1) };
 }
 
-export function formed({ form }: FieldForm, value: unknown): unknown {
+export function formatValue({ form }: FieldForm, value: unknown): unknown {
   if (form === null) return value;
   const text = String(digitsOf(value));
   return form.replaceAll(/\{A?\}/g, (place) => (place === '{}' ? text : text.toUpperCase()));

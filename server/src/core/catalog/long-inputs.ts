@@ -1,7 +1,7 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import { digitsOf, holdsLong, isLong, roundLong } from '../../lib/long-integers.ts';
 import type { InputError } from './input-error.ts';
-import { escaped } from './media-input.ts';
+import { pointerSegment } from './media-input.ts';
 
 /**
  * Limits and long integers. The usual check of an input sees long integers rounded, and so cannot
@@ -53,7 +53,7 @@ function* faultsAt(schema: Json, value: unknown, path: string): Generator<InputE
     for (const [name, item] of Object.entries(value)) {
       const properties = objectOf(schema.properties);
       const field = Object.hasOwn(properties, name) ? objectOf(properties[name]) : {};
-      yield* faultsAt(field, item, `${path}/${escaped(name)}`);
+      yield* faultsAt(field, item, `${path}/${pointerSegment(name)}`);
     }
 }
 

@@ -64,7 +64,7 @@ function visit(
     value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, note));
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, item] of Object.entries(value)) {
-      visit(item, `${path}/${escaped(name)}`, isMediaField(name), note);
+      visit(item, `${path}/${pointerSegment(name)}`, isMediaField(name), note);
     }
   }
 }
@@ -109,7 +109,7 @@ export function mediaRule(value: string): string {
 const mediaForms = 'must be a file_id of POST /files, a public http(s) address or a data: address';
 
 /** A name as a segment of a JSON pointer (RFC 6901). */
-export function escaped(name: string): string {
+export function pointerSegment(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 

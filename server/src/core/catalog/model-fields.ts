@@ -1,6 +1,6 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../lib/json.ts';
 import type { Model } from './catalog.ts';
-import { escaped } from './media-input.ts';
+import { pointerSegment } from './media-input.ts';
 import { validateInput } from './model-input.ts';
 
 /** Input fields of a row, for APIs that call them by other names. */
@@ -17,7 +17,7 @@ export function fits(model: Row, field: string, value: unknown): boolean {
 
 /** The rule that this value of a field breaks; null: none. */
 export function brokenRule(model: Row, field: string, value: unknown): string | null {
-  const path = `/${escaped(field)}`;
+  const path = `/${pointerSegment(field)}`;
   const faults = validateInput({ input_schema: model.input_schema }, { [field]: value }) ?? [];
   return faults.find((fault) => fault.path.startsWith(path))?.message ?? null;
 }

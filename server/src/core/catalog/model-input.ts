@@ -8,12 +8,12 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { isObject, objectOf } from '../../lib/json.ts';
 import { exactJson, roundLong } from '../../lib/long-integers.ts';
 import type { Model, ModelUpstream } from './catalog.ts';
-import { fieldForm, formed } from './field-form.ts';
+import { fieldForm, formatValue } from './field-form.ts';
 import type { ReasonDetails } from '../reasons.ts';
 import type { InputError } from './input-error.ts';
 import { longFaults, schemaForCheck } from './long-inputs.ts';
 import { choiceWords, listOf, requiredByChoice, withoutOtherForms } from './input-choice.ts';
-import { escaped, invalid } from './media-input.ts';
+import { pointerSegment, invalid } from './media-input.ts';
 import { metadataHeader } from '../request/metadata.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { pricedFields } from '../price/priced-fields.ts';
@@ -209,7 +209,7 @@ export function upstreamInput(
   for (const [field, value] of Object.entries(full)) {
     if (Object.hasOwn(input_mapping, field)) {
       const target = fieldForm(input_mapping[field]!);
-      if (target.name !== '') sent.push([target.name, formed(target, value)]);
+      if (target.name !== '') sent.push([target.name, formatValue(target, value)]);
     } else if (!taken.has(field) && (!closed || Object.hasOwn(properties, field)))
       sent.push([field, value]);
   }
@@ -311,7 +311,7 @@ function pathOf(error: ErrorObject): string {
   const params = objectOf(error.params);
   const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
   if (typeof field !== 'string') return error.instancePath;
-  return `${error.instancePath}/${escaped(field)}`;
+  return `${error.instancePath}/${pointerSegment(field)}`;
 }
 
 function messageOf(error: ErrorObject): string {

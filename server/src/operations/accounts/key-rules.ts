@@ -1,8 +1,8 @@
 import {
-  bounded,
+  boundedSettings,
   ceilingOf,
   settingNames,
-  unfitting,
+  unfittingSetting,
   type Ceilings,
   type KeyChange,
 } from '../../core/account/key-settings.ts';
@@ -42,15 +42,15 @@ export function demandFitting(
   by: KeyAsker,
 ): void {
   const named = settingNames.filter((name) => given[name] !== undefined);
-  const fixed = given.name === undefined ? unfitting('notOnStudioKey', named) : 'name';
+  const fixed = given.name === undefined ? unfittingSetting('notOnStudioKey', named) : 'name';
   if (key.is_studio && fixed !== undefined)
     throw new Refusal(`The ${fixed} of the studio key cannot be changed.`, {
       reason: 'studio_key_fixed',
       field: fixed,
     });
   if (key.scope === 'spend') return;
-  const ceilings: readonly string[] = by.who === 'operator' ? bounded : [];
-  const field = unfitting(
+  const ceilings: readonly string[] = by.who === 'operator' ? boundedSettings : [];
+  const field = unfittingSetting(
     'notOnManagingKey',
     named.filter((name) => given[name] !== null && !ceilings.includes(name)),
   );
@@ -74,7 +74,7 @@ export function demandBelow(
   set: Ceilings & Partial<Pick<KeyHead, 'rpm' | 'open_jobs'>>,
   bounds: Bounds,
 ): void {
-  for (const name of bounded) {
+  for (const name of boundedSettings) {
     const wanted = limits[name];
     const ceiling = set[ceilingOf[name]];
     if (wanted === undefined) continue;

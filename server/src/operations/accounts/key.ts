@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
-  bounded,
+  boundedSettings,
   ceilingsFrom,
   limitsFrom,
   noCeilings,
@@ -217,7 +217,8 @@ export async function changeKey(
   });
   const before = forLog(Object.fromEntries(keysOf(given).map((field) => [field, key[field]])));
   const details = { key_id: key.id, ...forLog(given), before };
-  const isLimit = by.who === 'operator' && bounded.some((field) => given[field] !== undefined);
+  const isLimit =
+    by.who === 'operator' && boundedSettings.some((field) => given[field] !== undefined);
   return { ...of(key), answer: undefined, details, ...(isLimit && { action: 'key.limits' }) };
 }
 
