@@ -8,9 +8,9 @@ import {
   changePrice,
   changeStatus,
   createAccount,
-  emailOf,
+  requireEmail,
   requireAccount,
-  ppmOf,
+  requirePpm,
   retireWebhookSecret,
   rotateWebhookSecret,
 } from '../operations/accounts/account.ts';
@@ -69,7 +69,7 @@ export const verbs = {
     'multiply every price for one account, from the next call on',
     { email, factor: operand(s.text('1 is the list price, 0.8 a fifth less, 0 free')) },
     ({ email, factor }, context) => {
-      const price_ppm = ppmOf(factor);
+      const price_ppm = requirePpm(factor);
       return change(context, email, {
         action: 'account.price',
         work: (db, account) => changePrice(db, account, price_ppm),
@@ -122,7 +122,7 @@ function create(
 }
 
 async function createMany(rows: Line<NewAccount>[], context: Context): Promise<CommandOutput> {
-  const ofEmail = async (_db: Database, { email }: NewAccount) => ({ id: emailOf(email) });
+  const ofEmail = async (_db: Database, { email }: NewAccount) => ({ id: requireEmail(email) });
   const data = await allOrNone(context, rows, ofEmail, create);
   const text = table(data, {
     LINE: 'line',

@@ -36,7 +36,7 @@ export const verbs = {
   show: row(
     'show how a model is sold: status, list price, upstreams, and what is set here',
     { model_id },
-    async ({ model_id: model }, context) => show(await rowOf(context, model), context),
+    async ({ model_id: model }, context) => show(await requireRow(context, model), context),
   ),
   set: row(
     'change how new requests of a model are sold, in place of its catalog file',
@@ -57,7 +57,7 @@ export const verbs = {
       reason,
     },
     async ({ model_id: model, reason: why = null, ...given }, context) => {
-      const filed = await rowOf(context, model);
+      const filed = await requireRow(context, model);
       return change(filed, readChange(filed, givenIn(given)), why, context);
     },
     { example: ['model set sandbox/canvas/text-to-image --price 0.08', 'holds within seconds'] },
@@ -66,7 +66,7 @@ export const verbs = {
     'sell a model as its catalog file says',
     { model_id, reason },
     async ({ model_id: model, reason: why = null }, context) =>
-      change(await rowOf(context, model), asFiled, why, context),
+      change(await requireRow(context, model), asFiled, why, context),
   ),
   history: row(
     'list the changes of how a model is sold, newest first',
@@ -84,7 +84,7 @@ export const verbs = {
       const found = entries.find((entry) => entry.log_id === log_id);
       if (!found?.before)
         throw new CommandFailed(`${model} has no change ${log_id}. See: farebox model history`);
-      const filed = await rowOf(context, model);
+      const filed = await requireRow(context, model);
       const before: GivenChange = found.before;
       return change(filed, readChange(filed, before), `undone: ${log_id}`, context);
     },
@@ -106,7 +106,7 @@ const columns: TableColumns<Awaited<ReturnType<typeof historyOf>>[number]> = {
   REASON: ({ reason: why }) => why ?? '',
 };
 
-async function rowOf(context: Context, wanted: string): Promise<Model> {
+async function requireRow(context: Context, wanted: string): Promise<Model> {
   const { rows } = await folderOf(context);
   const found = rows.find((each) => each.id === wanted);
   if (!found) throw new CommandFailed(`No catalog file has a row "${wanted}".`);

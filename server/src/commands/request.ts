@@ -25,7 +25,7 @@ import { folderOf } from './catalog.ts';
 import { flag, limitOf, may, ofAccount, operand, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
 import { table, type TableColumns, type CommandOutput } from './output.ts';
-import { findingOptions, findingOf } from './unknown-outcomes.ts';
+import { findingOptions, requireFinding } from './unknown-outcomes.ts';
 
 const request_id = operand(s.text());
 
@@ -90,7 +90,7 @@ export const verbs = {
     'cancel a request as its caller could: a queued one is free',
     { request_id, running: flag('also ask a running job to stop, if its row has on_cancel') },
     async ({ request_id, running }, context) => {
-      const id = idOf(request_id);
+      const id = requireId(request_id);
       const { rows } = running ? await folderOf(context) : { rows: [] };
       const ruleOf = (model_id: string) => rows.find((each) => each.id === model_id)?.on_cancel;
       const json = await act(context, 'request.cancel', async (db) => {
@@ -120,7 +120,7 @@ export const verbs = {
       reason: says(NewReason, 'the reason; the customer sees it in the statement'),
     },
     async ({ usd, ...given }, context) => {
-      const wanted = { ...given, request_id: idOf(given.request_id) };
+      const wanted = { ...given, request_id: requireId(given.request_id) };
       const amount = usd ? BigInt(usd) : null;
       const json = await withDatabase(context, (db) =>
         refundCharge(db, commandLine, { ...wanted, amount }),
@@ -140,8 +140,8 @@ export const verbs = {
       ...findingOptions('its cost at the upstream, if it ran'),
     },
     async ({ request_id, attempt = 0, ...given }, context) => {
-      const of = { request_id: idOf(request_id), attempt };
-      const found = findingOf(given);
+      const of = { request_id: requireId(request_id), attempt };
+      const found = requireFinding(given);
       const done = await act(context, 'request.resolve', (db) =>
         resolveOutcome(db, commandLine, of, found),
       );
@@ -198,7 +198,7 @@ async function findNamed(db: Database, number: string) {
 /** Most requests that are listed for one number of a caller. */
 const namedMax = 50;
 
-function idOf(requestId: string): string {
+function requireId(requestId: string): string {
   const id = requestOfNumber(requestId);
   if (id === null) throw notThere(requestId);
   return id;

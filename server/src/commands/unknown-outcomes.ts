@@ -61,7 +61,7 @@ export const verbs = {
     },
     async (given, context) => {
       const { upstream } = given;
-      const found = findingOf(given);
+      const found = requireFinding(given);
       const defined = await definedNames(context.config);
       const json = await act(context, 'request.resolve_many', async (db) => {
         // Includes upstreams whose catalog file is gone, because their requests must still be
@@ -97,7 +97,7 @@ const columns: TableColumns<resolutions.UnknownRow> = {
   'QUOTED USD': 'quoted_usd_micro',
 };
 
-export function findingOf(given: {
+export function requireFinding(given: {
   outcome: 'ran' | 'did_not_run';
   cost_usd?: string | null;
   note?: string | null;

@@ -20,7 +20,7 @@ export function idIn(value: unknown): string | null {
 }
 
 /** The same. Throws `not_found` if it is none. */
-export function idOf(value: unknown): string {
+export function requireId(value: unknown): string {
   const id = idIn(value);
   if (id !== null) return id;
   throw new ApiError('not_found');

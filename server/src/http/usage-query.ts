@@ -20,18 +20,18 @@ export const usagePage = {
   cursor: s.optional(s.text('The `next_cursor` of the page before.', { maxLength: 8000 })),
 };
 
-export function periodOf(query: { from?: string; to?: string }, most: number) {
+export function requirePeriod(query: { from?: string; to?: string }, most: number) {
   const tomorrow = new Date(Date.now() + dayMs).toISOString().slice(0, 10);
-  const to = dayIn('to', query.to) ?? tomorrow;
+  const to = requireDay('to', query.to) ?? tomorrow;
   const end = Date.parse(to);
   const from =
-    dayIn('from', query.from) ?? new Date(end - usualDays * dayMs).toISOString().slice(0, 10);
+    requireDay('from', query.from) ?? new Date(end - usualDays * dayMs).toISOString().slice(0, 10);
   if (end - Date.parse(from) > most * dayMs)
     throw badField('from', `at most ${most} days before "to" with these groups`, { maximum: most });
   return { from, to };
 }
 
-function dayIn(name: string, given: string | undefined): string | null {
+function requireDay(name: string, given: string | undefined): string | null {
   if (given === undefined) return null;
   if (isCalendarDay(given) && Date.parse(given) >= 0) return given;
   throw badField(name, dayRule);
@@ -56,7 +56,7 @@ export function usagePageFrom<Row>(
 }
 
 /** The group values of the last row of the page before; null on the first page. */
-export function valuesIn(cursor: string | undefined, count: number): (string | null)[] | null {
+export function requireValues(cursor: string | undefined, count: number): (string | null)[] | null {
   if (cursor === undefined) return null;
   const values = parsed(Buffer.from(cursor, 'base64url').toString());
   const isValue = (value: unknown): value is string | null =>

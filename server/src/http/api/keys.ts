@@ -9,7 +9,7 @@ import {
 import { runManaged } from '../../operations/accounts/key-actions.ts';
 import type { CallDeps, CatalogDeps, KeyedRequest, RequestDeps, ShareDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import {
   ApiKey,
   KeyChangeForm,
@@ -72,7 +72,7 @@ export const list = keyedEndpoint(
 export const read = keyedEndpoint(
   { params: ['key_id'], reply: ApiKey },
   async ({ req, params }, deps: CallDeps) =>
-    view(await findKey(deps.db, askerOf(req, deps), idOf(params.key_id))),
+    view(await findKey(deps.db, askerOf(req, deps), requireId(params.key_id))),
 );
 
 /** PATCH /keys/{key_id}: null removes a limit, and a limit that is left out stays. */
@@ -80,7 +80,7 @@ export const change = keyedEndpoint(
   { params: ['key_id'], rawBody: KeyChangeForm, reply: ApiKey },
   async ({ req, params }, deps: CatalogDeps & ShareDeps) => {
     const by = askerOf(req, deps);
-    const now = await findManaged(deps.db, by, idOf(params.key_id));
+    const now = await findManaged(deps.db, by, requireId(params.key_id));
     const { name, ...given } = readBody(KeyChangeForm, await readJsonForm(req, deps));
     const wanted = { ...settingsOf(given, now, deps), ...(name !== undefined && { name }) };
     return runManaged(deps.db, by, 'key.change', async (db) =>
@@ -94,7 +94,7 @@ export const revoke = keyedEndpoint(
   { params: ['key_id'], reply: ApiKey },
   async ({ req, params }, deps: CallDeps) => {
     const by = askerOf(req, deps);
-    const now = await findManaged(deps.db, by, idOf(params.key_id));
+    const now = await findManaged(deps.db, by, requireId(params.key_id));
     // The reply to an earlier call may have been lost.
     if (now.revoked_at !== null) return view(now);
     return runManaged(deps.db, by, 'key.revoke', async (db) =>

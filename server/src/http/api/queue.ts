@@ -15,7 +15,7 @@ import { bodyOf } from '../schemas/serialize.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { ModelInput } from './model-schema.ts';
 import { Notification, QueuedRequest } from '../requests/schema.ts';
-import { outputOf } from '../requests/status.ts';
+import { requireOutput } from '../requests/status.ts';
 import { waitForEndWithin } from './waiting.ts';
 
 const webhook_url = s.text(
@@ -74,7 +74,7 @@ async function doneWithin(
   if (status !== 'COMPLETED') return null;
   try {
     const row = await deps.operations.card(requestId);
-    return row && { row, output: await outputOf(row, deps) };
+    return row && { row, output: await requireOutput(row, deps) };
   } catch (error) {
     if (!(error instanceof ApiError))
       deps.log.warn({ err: error, request_id: requestId }, 'could not wait for a request');

@@ -13,7 +13,7 @@ import { rollUpUsage } from '../../operations/accounts/roll-up.ts';
 import { inSum } from '../database-share.ts';
 import type { CallDeps, ShareDeps } from '../deps.ts';
 import * as s from '../schemas/schema.ts';
-import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
+import { daysMax, requirePeriod, usagePage, usagePageFrom, requireValues } from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { metadataQuery } from '../requests/list.ts';
@@ -63,17 +63,17 @@ const UsageQuery = s.form({
 export const usage = keyedEndpoint(
   { query: UsageQuery, rawQuery: metadataQuery, reply: s.pageOf(UsageLine) },
   async ({ req, reply, query }, deps: ShareDeps) => {
-    const { by, names } = groupsIn(query.by);
+    const { by, names } = requireGroups(query.by);
     const { account_id } = req.caller;
     const asked = {
       account_id,
       by,
       names,
-      ...periodOf(query, daysMax.read),
+      ...requirePeriod(query, daysMax.read),
       model_id: query.model_id ?? null,
       key_id: query.key_id ?? null,
       metadata: metadataAsked(objectOf(req.query)),
-      above: valuesIn(query.cursor, by.length + names.length),
+      above: requireValues(query.cursor, by.length + names.length),
       limit: query.limit + 1,
     };
     const rows = await inSum(req, reply, deps, () => sumUp(deps, asked));
@@ -109,7 +109,7 @@ const fields = {
   person: 'person_id',
 } as const;
 
-function groupsIn(given: string): AccountGroups {
+function requireGroups(given: string): AccountGroups {
   const wanted = [...new Set(given.split(','))];
   const by = groups.filter((group) => wanted.includes(group));
   const names = wanted.flatMap((group) => nameAsked(group) ?? []);

@@ -11,7 +11,7 @@ import {
 } from '../../operations/accounts/key.ts';
 import { endOverlap, overlapMaxHours, rotateKey } from '../../operations/accounts/key-rotation.ts';
 import { visitEndpoint } from '../endpoint.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import {
   Ceilings,
   Key,
@@ -41,7 +41,7 @@ const askerOf = ({ account_id }: Visit, deps: WebDeps) =>
 
 /** The key that the path names. Throws `not_found`. */
 function keyIn(req: Visit, { key_id }: { key_id: string }, deps: WebDeps): Promise<keys.KeyRow> {
-  return findKey(deps.db, askerOf(req, deps), idOf(key_id));
+  return findKey(deps.db, askerOf(req, deps), requireId(key_id));
 }
 
 /**

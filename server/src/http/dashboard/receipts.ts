@@ -2,7 +2,7 @@ import { asExplorersWrite, transactionUrl } from '../../core/deposit/chain.ts';
 import { receiptNumber } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { issueReceipt, type Issuer } from '../../operations/accounts/receipt.ts';
-import { idOf } from '../form.ts';
+import { requireId } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -66,7 +66,7 @@ export const Receipt = s.named(
 
 /** The receipt of a deposit, as `Receipt`. Throws `not_found`. */
 export async function receiptFor(account_id: string, transferId: string, deps: HttpDeps) {
-  const row = await issueReceipt(deps.db, account_id, idOf(transferId), issuerOf(deps));
+  const row = await issueReceipt(deps.db, account_id, requireId(transferId), issuerOf(deps));
   if (!row) throw new ApiError('not_found');
   const { number, created_at: issued_at, network, reference, ...shown } = row;
   const transaction = transactionOf(row, deps);

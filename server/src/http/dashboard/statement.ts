@@ -196,7 +196,7 @@ async function filterOf(
   query: s.Static<typeof Filter>,
   { db }: Pick<WebDeps, 'db'>,
 ): Promise<MovementFilter> {
-  const known = kindsIn(query.kind);
+  const known = requireKinds(query.kind);
   const from = query.from === undefined ? null : new Date(query.from);
   const to = query.to === undefined ? null : new Date(query.to);
   const bounds = await seqsBetween(db, account_id, from, to);
@@ -204,7 +204,7 @@ async function filterOf(
 }
 
 /** The kinds in a comma-separated list; none if no list is given. Throws `bad_request`. */
-export function kindsIn(given: string | undefined): MovementFilter['kinds'] {
+export function requireKinds(given: string | undefined): MovementFilter['kinds'] {
   const wanted = given?.split(',') ?? [];
   const known = kinds.filter((kind) => wanted.includes(kind));
   if (known.length === new Set(wanted).size) return known;

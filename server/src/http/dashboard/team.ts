@@ -110,7 +110,7 @@ export const setRole = visitEndpoint(
     reply: s.object({ person_id: s.id(), role: Role }),
   },
   async ({ req, params, body: { role } }, deps) => {
-    const member = memberOf(req, params);
+    const member = requireMember(req, params);
     if (!(await giveRole(deps.db, { ...member, role }, byOf(req)))) throw nobody();
     return { person_id: member.person_id, role };
   },
@@ -120,7 +120,7 @@ export const setRole = visitEndpoint(
 export const remove = visitEndpoint(
   { params: ['person_id'], reply: s.object({ person_id: s.id() }) },
   async ({ req, params }, deps) => {
-    const member = memberOf(req, params);
+    const member = requireMember(req, params);
     if (!(await removeMember(deps.db, member, byOf(req)))) throw nobody();
     return member;
   },
@@ -209,7 +209,7 @@ function byOf({ session }: Visit): SignedInPerson {
   return { person_id: session.person_id, email: session.email };
 }
 
-function memberOf({ account_id }: Visit, params: { person_id: string }) {
+function requireMember({ account_id }: Visit, params: { person_id: string }) {
   const person_id = idIn(params.person_id);
   if (person_id === null) throw nobody();
   return { account_id, person_id };

@@ -13,7 +13,7 @@ import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accou
 import { sendNotification, type SentNotification } from '../../operations/requests/notification.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
 import { webhookFetch } from '../../operations/requests/webhook-fetch.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
@@ -73,7 +73,7 @@ export const resend = visitEndpoint(
   { params: ['request_id'], reply: SendResult },
   async ({ req, params }, deps) => {
     const { db, links } = deps;
-    const id = idOf(params.request_id);
+    const id = requireId(params.request_id);
     const request = await deps.operations.card(id);
     if (request?.account_id !== req.account_id) throw new ApiError('not_found');
     if (!isFinal(request.status)) {
@@ -160,7 +160,7 @@ export const list = visitEndpoint(
 export const ofRequest = visitEndpoint(
   { params: ['request_id'], query: s.form(s.pageQuery(pageSize)), reply: s.pageOf(Delivery) },
   async ({ req, params, query }, { db, operations }) => {
-    const request_id = idOf(params.request_id);
+    const request_id = requireId(params.request_id);
     const request = await operations.status(request_id);
     if (request?.account_id !== req.account_id) throw new ApiError('not_found');
     const page = { request_id, below_id: query.cursor ?? null, limit: query.limit + 1 };

@@ -52,7 +52,7 @@ export async function run(
     const { status } = await waitForEnd(request_id, patience, req, deps);
     if (isFinal(status)) {
       const row = (await deps.operations.card(request_id))!;
-      const output = await requests.outputOf(row, deps);
+      const output = await requests.requireOutput(row, deps);
       tellCharge(reply, row, submitted);
       return output;
     }

@@ -20,7 +20,7 @@ import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboa
 import { Role, SourceName, SourceSum } from '../schemas/account.ts';
 import { inSum } from '../database-share.ts';
 import type { CallDeps, PaymentDeps, ShareDeps } from '../deps.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { accountFields, view } from './accounts.ts';
@@ -57,7 +57,7 @@ export const read = operatorEndpoint(
   { params: ['account_id'], reply: OperatorAccount },
   async ({ req, params, reply }, deps: ShareDeps) => {
     const { db } = deps;
-    const account = await accountIn(params, db);
+    const account = await requireAccountIn(params, db);
     const [key_ceilings, members, deposits, invited, keysOfAccount] = await Promise.all([
       readCeilings(db, account.id, keyBounds(deps)),
       peopleOf(db, account),
@@ -125,7 +125,7 @@ export const movements = operatorEndpoint(
   async ({ params, query: { cursor } }, deps: PaymentDeps) => {
     const limit = 50;
     const rows = await movementsOf(deps.db, {
-      account_id: idOf(params.account_id),
+      account_id: requireId(params.account_id),
       kinds: [],
       from_seq: 1n,
       below_seq: cursor === undefined ? lastSeq : BigInt(cursor),
@@ -147,7 +147,7 @@ export const movements = operatorEndpoint(
 export const receipt = operatorEndpoint(
   { params: ['account_id', 'transfer_id'], reply: Receipt },
   async ({ params }, deps) => {
-    const { id: account_id } = await accountIn(params, deps.db);
+    const { id: account_id } = await requireAccountIn(params, deps.db);
     return receiptFor(account_id, params.transfer_id, deps);
   },
 );
@@ -162,7 +162,7 @@ export const suspend = operatorAction(
   'account.suspend',
   { params: ['account_id'], reply: AccountStatus },
   async ({ params, by }, deps: CallDeps) => {
-    const account = await accountIn(params, deps.db);
+    const account = await requireAccountIn(params, deps.db);
     return (db) => changeStatus(db, by, account, 'suspended');
   },
 );
@@ -172,7 +172,7 @@ export const resume = operatorAction(
   'account.resume',
   { params: ['account_id'], reply: AccountStatus },
   async ({ params, by }, deps: CallDeps) => {
-    const account = await accountIn(params, deps.db);
+    const account = await requireAccountIn(params, deps.db);
     return (db) => changeStatus(db, by, account, 'active');
   },
 );
@@ -187,7 +187,7 @@ export const price = operatorAction(
   'account.price',
   { params: ['account_id'], body: s.form(Price.properties), reply: Price },
   async ({ params, body: { price_ppm } }, deps: CallDeps) => {
-    const account = await accountIn(params, deps.db);
+    const account = await requireAccountIn(params, deps.db);
     return (db) => changePrice(db, account, price_ppm);
   },
 );
@@ -199,7 +199,7 @@ export const operator = operatorAction(
   'account.operator',
   { params: ['account_id'], body: s.form(OperatorAccess.properties), reply: OperatorAccess },
   async ({ by, params, body: { is_operator } }, deps: CallDeps) => {
-    const account = await accountIn(params, deps.db);
+    const account = await requireAccountIn(params, deps.db);
     return (db) => changeOperator(db, by, account, is_operator);
   },
 );
@@ -214,14 +214,17 @@ export const keysByApi = operatorAction(
   'account.keys_by_api',
   { params: ['account_id'], body: s.form(KeysByApi.properties), reply: KeysByApi },
   async ({ params, body: { keys_by_api } }, deps: CallDeps) => {
-    const account = await accountIn(params, deps.db);
+    const account = await requireAccountIn(params, deps.db);
     return (db) => changeKeysByApi(db, account, keys_by_api);
   },
 );
 
 /** The account that the path names. Throws `not_found`. */
-export async function accountIn(params: { account_id: string }, db: Database): Promise<FoundRow> {
-  const row = await findWithFigures(db, idOf(params.account_id));
+export async function requireAccountIn(
+  params: { account_id: string },
+  db: Database,
+): Promise<FoundRow> {
+  const row = await findWithFigures(db, requireId(params.account_id));
   if (row) return row;
   throw new ApiError('not_found');
 }

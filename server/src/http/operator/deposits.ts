@@ -8,7 +8,7 @@ import {
 import * as deposits from '../../db/deposits/deposit-search.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { requireAccount } from '../../operations/accounts/account.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import { DepositReason, depositStates, DepositWhy, NewDepositCredit } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -60,7 +60,7 @@ export const list = operatorEndpoint(
       state,
       why,
       chain,
-      account_id: account_id === undefined ? null : idOf(account_id),
+      account_id: account_id === undefined ? null : requireId(account_id),
       tx_hash: tx_hash === undefined ? null : parseHash(tx_hash),
       below_id: query.cursor ?? null,
       limit: limit + 1,
@@ -102,7 +102,7 @@ export const credit = operatorAction(
     reply: DecidedDeposit,
   },
   async ({ params, body: { account, ...how } }, { chains: { live } }) => {
-    const deposit_id = idOf(params.deposit_id);
+    const deposit_id = requireId(params.deposit_id);
     return async (db) => {
       const named = account === undefined ? null : await requireAccount(db, account);
       return creditDeposit(db, { ...how, deposit_id, account_id: named?.id }, live);
@@ -115,7 +115,7 @@ export const ignore = operatorAction(
   'deposit.ignore',
   { params: ['deposit_id'], body: s.form({ reason: DepositReason }), reply: DecidedDeposit },
   async ({ params, body }) => {
-    const deposit_id = idOf(params.deposit_id);
+    const deposit_id = requireId(params.deposit_id);
     return (db) => ignoreDeposit(db, { deposit_id, reason: body.reason });
   },
 );

@@ -7,12 +7,12 @@ import { inviteAs, type NewInvitation } from '../../operations/accounts/person.t
 import { Role } from '../schemas/account.ts';
 import type { CallDeps, MailDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { idOf } from '../form.ts';
+import { requireId } from '../form.ts';
 import { OperatorRole } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { ofOperators } from '../auth.ts';
-import { accountIn } from './account.ts';
+import { requireAccountIn } from './account.ts';
 
 /** Links with which somebody may sign up and get their own account, or join an account. */
 
@@ -67,8 +67,8 @@ export const inviteInto = operatorAction(
     reply: MadeInvitation,
   },
   async ({ req, params, body, by, reply }, deps: CallDeps & MailDeps) => {
-    const roles = rolesOf(body);
-    const { id: account_id } = await accountIn(params, deps.db);
+    const roles = requireRoles(body);
+    const { id: account_id } = await requireAccountIn(params, deps.db);
     reply.code(201);
     return async (db) => {
       // With the lock, the account becomes an operator's either before or after this.
@@ -82,7 +82,7 @@ export const inviteInto = operatorAction(
 );
 
 /** One of the two is given. Throws `bad_request`. */
-function rolesOf({
+function requireRoles({
   role,
   operator_role,
 }: {
@@ -105,7 +105,7 @@ export const withdraw = operatorAction(
   'invitation.withdraw',
   { params: ['invitation_id'], reply: s.object({ withdrawn: s.boolean() }) },
   async ({ params }, deps: CallDeps) => {
-    const invitation_id = idOf(params.invitation_id);
+    const invitation_id = requireId(params.invitation_id);
     const open = await invitations.listOpen(deps.db, null);
     const target = open.find((each) => each.id === invitation_id)?.email ?? invitation_id;
     return async (db) => {

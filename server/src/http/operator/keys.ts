@@ -1,6 +1,6 @@
 import type { CallDeps, RequestDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import {
   AccountKey,
   KeyChangeForm,
@@ -12,7 +12,7 @@ import {
 } from '../keys.ts';
 import * as s from '../schemas/schema.ts';
 import { changeKey, createKey, findKey, revokeKey } from '../../operations/accounts/key.ts';
-import { accountIn, keysShown, newestKeys } from './account.ts';
+import { requireAccountIn, keysShown, newestKeys } from './account.ts';
 
 /** Keys of accounts below /v1/operator. */
 
@@ -26,7 +26,7 @@ export const list = operatorEndpoint(
     reply: s.named('AccountKeyList', s.pageOf(AccountKey)),
   },
   async ({ params, query }, { db }) => {
-    const { id } = await accountIn(params, db);
+    const { id } = await requireAccountIn(params, db);
     return pageFrom(await newestKeys(db, id, query), query, view);
   },
 );
@@ -40,7 +40,7 @@ export const create = operatorAction(
     reply: withSecret('NewAccountKey', AccountKey),
   },
   async ({ params, body: { name, ...given }, reply }, deps: RequestDeps) => {
-    const account = await accountIn(params, deps.db);
+    const account = await requireAccountIn(params, deps.db);
     const wanted = { account_id: account.id, name, ...settingsOf(given, null, deps) };
     reply.code(201);
     return async (db) => {
@@ -73,5 +73,5 @@ export const revoke = operatorAction(
 
 /** The key that the path names. Throws `not_found`. */
 function keyIn({ key_id }: { key_id: string }, { db }: CallDeps) {
-  return findKey(db, by, idOf(key_id));
+  return findKey(db, by, requireId(key_id));
 }

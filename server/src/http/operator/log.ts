@@ -1,5 +1,5 @@
 import * as operatorLog from '../../db/operator-log.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
@@ -32,7 +32,7 @@ export const list = operatorEndpoint(
   async ({ query }, { db }) => {
     const { account_id, by = null, action = null, cursor = null, limit } = query;
     const rows = await operatorLog.list(db, {
-      account_id: account_id === undefined ? null : idOf(account_id),
+      account_id: account_id === undefined ? null : requireId(account_id),
       by_email: by,
       action,
       below_id: cursor,

@@ -198,7 +198,7 @@ export const list = operatorEndpoint(
 export const read = operatorEndpoint(
   { params: ['*'], reply: CatalogRowDetail },
   async ({ params }, deps) => {
-    const row = rowOf(params, deps);
+    const row = requireRow(params, deps);
     const { model: filed, note } = row;
     await rollUpDays(deps.db);
     const [recent, known, open] = await Promise.all([
@@ -244,7 +244,7 @@ export const change = operatorAction(
   'model.change',
   { params: ['*'], body: s.form(NewSale), reply: Sale },
   async ({ params, body: { reason = null, ...given }, by }, deps: ConsoleDeps) => {
-    const { model } = rowOf(params, deps);
+    const { model } = requireRow(params, deps);
     return (db) => sell(model, readChange(model, given), reason, by, db, deps);
   },
 );
@@ -254,7 +254,7 @@ export const reset = operatorAction(
   'model.change',
   { params: ['model_id'], query: s.form({ reason: LogReason }), reply: Sale },
   async ({ params, query: { reason = null }, by }, deps: ConsoleDeps) => {
-    const { model } = rowOf({ '*': params.model_id }, deps);
+    const { model } = requireRow({ '*': params.model_id }, deps);
     return (db) => sell(model, asFiled, reason, by, db, deps);
   },
 );
@@ -277,7 +277,7 @@ const HistoryEntry = s.named(
 export const history = operatorEndpoint(
   { params: ['model_id'], query: s.form(s.pageQuery(50)), reply: s.pageOf(HistoryEntry) },
   async ({ params, query }, deps: ConsoleDeps) => {
-    const { id: target } = rowOf({ '*': params.model_id }, deps).model;
+    const { id: target } = requireRow({ '*': params.model_id }, deps).model;
     const { cursor = null, limit } = query;
     const rows = await listHistory(deps.db, { target, below_id: cursor, limit: limit + 1 });
     return pageFrom(rows, query, historyEntry);
@@ -312,7 +312,7 @@ async function renewed({ hints, overrides }: ConsoleDeps): Promise<void> {
 }
 
 /** The row that the path names. Throws `not_found`. */
-function rowOf({ '*': id }: { '*': string }, { files }: ConsoleDeps): FiledRow {
+function requireRow({ '*': id }: { '*': string }, { files }: ConsoleDeps): FiledRow {
   const row = files.contents().rows.find(({ model }) => model.id === id);
   if (!row) throw new ApiError('not_found');
   return row;

@@ -8,12 +8,12 @@ import * as bookings from '../../operations/accounts/deposit.ts';
 import { refund as refundCharge } from '../../operations/accounts/refund.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { idOf } from '../form.ts';
+import { requireId } from '../form.ts';
 import { NewCorrection, NewCredit, NewRefund } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { SourceName } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { accountIn } from './account.ts';
+import { requireAccountIn } from './account.ts';
 import type { CallDeps } from '../deps.ts';
 
 /** Booking money by hand. A reference is booked once, however often it is sent. */
@@ -66,7 +66,7 @@ export const credit = operatorAction(
   'account.credit',
   { params: ['account_id'], body: s.form(NewCredit), reply: Booking },
   async ({ params, body, by, reply }, deps: CallDeps) => {
-    const { id: account_id } = await accountIn(params, deps.db);
+    const { id: account_id } = await requireAccountIn(params, deps.db);
     const wanted = creditOf(account_id, body);
     return async (db) => logged(reply, await bookings.deposit(db, by, wanted));
   },
@@ -90,7 +90,7 @@ export const adjust = operatorAction(
     reply: Booking,
   },
   async ({ params, body, by, reply }, deps: CallDeps) => {
-    const { id: account_id } = await accountIn(params, deps.db);
+    const { id: account_id } = await requireAccountIn(params, deps.db);
     const wanted = { account_id, ...body, amount: BigInt(body.amount_usd_micro) };
     return async (db) => logged(reply, await bookings.adjust(db, by, wanted));
   },
@@ -122,7 +122,7 @@ async function refundOf(
   db: Database,
 ) {
   const { amount_usd_micro: part, ...wanted } = body;
-  const request_id = idOf(params.request_id);
+  const request_id = requireId(params.request_id);
   const amount = part ? BigInt(part) : null;
   const booked = await refundCharge(db, by, { ...wanted, request_id, amount });
   if (booked === null) throw new ApiError('not_found');

@@ -1,6 +1,6 @@
 import * as operatorKeys from '../../db/operator-keys.ts';
 import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/operator-key.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import { NewOperatorKey, Scope } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -52,7 +52,7 @@ export const revoke = operatorAction(
   'operator_key.revoke',
   { params: ['operator_key_id'], reply: s.object({ operator_key_id: s.id() }) },
   async ({ params }) => {
-    const operator_key_id = idOf(params.operator_key_id);
+    const operator_key_id = requireId(params.operator_key_id);
     return (db) => revokeOperatorKey(db, operator_key_id);
   },
 );

@@ -14,12 +14,12 @@ import { Refusal } from '../../operations/refused.ts';
 import { ofOperators } from '../auth.ts';
 import type { CallDeps, MailDeps, OperatorAsker } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { idOf } from '../form.ts';
+import { requireId } from '../form.ts';
 import { OperatorRole } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { emailChangedLetter } from '../session/letters.ts';
-import { accountIn } from './account.ts';
+import { requireAccountIn } from './account.ts';
 import { AccountPerson, peopleOf } from './members.ts';
 
 /** People: those of an account, and what an operator does to one of them. */
@@ -27,7 +27,7 @@ import { AccountPerson, peopleOf } from './members.ts';
 /** GET /operator/accounts/{account_id}/people */
 export const list = operatorEndpoint(
   { params: ['account_id'], reply: s.object({ data: s.list(AccountPerson) }) },
-  async ({ params }, { db }) => ({ data: await peopleOf(db, await accountIn(params, db)) }),
+  async ({ params }, { db }) => ({ data: await peopleOf(db, await requireAccountIn(params, db)) }),
 );
 
 const Person = s.object({ person_id: s.id(), name: s.text(), email: s.text() });
@@ -47,7 +47,7 @@ export const change = operatorAction(
     reply: Person,
   },
   async ({ req, params, body }, deps: CallDeps & MailDeps) => {
-    const person = await personIn(params, deps.db);
+    const person = await requirePersonIn(params, deps.db);
     const { account_id, role, operator_role, ...wanted } = body;
     if (account_id === undefined && (role ?? operator_role) !== undefined)
       throw badField('account_id', 'the account in which the role changes');
@@ -60,7 +60,7 @@ export const change = operatorAction(
         { reason: 'key_signs_in' },
       );
     const member = account_id === undefined ? undefined : { account_id, role, operator_role };
-    if (member) await accountIn(member, deps.db);
+    if (member) await requireAccountIn(member, deps.db);
     return async (db) => {
       const done = await changePerson(db, person, { ...wanted, member });
       if (wanted.email === undefined) return done;
@@ -83,7 +83,7 @@ export const remove = operatorAction(
     reply: s.object({ person_id: s.id() }),
   },
   async ({ params, query, by }, { db }) => {
-    const person = await personIn(params, db);
+    const person = await requirePersonIn(params, db);
     if (by.person_id === person.id)
       throw new Refusal('You cannot remove yourself. Another operator can do it.', {
         reason: 'own_console',
@@ -98,7 +98,7 @@ export const signsOut = operatorAction(
   'person.sign_out',
   { params: ['person_id'], reply: s.object({ ended: s.integer('Browsers that were signed in.') }) },
   async ({ params }, { db }) => {
-    const person = await personIn(params, db);
+    const person = await requirePersonIn(params, db);
     return (same) => signOut(same, person);
   },
 );
@@ -108,7 +108,7 @@ export const resetsTwoFactors = operatorAction(
   'person.reset_two_factors',
   { params: ['person_id'], reply: s.object({ two_factor_enabled: s.boolean() }) },
   async ({ params }, { db }) => {
-    const person = await personIn(params, db);
+    const person = await requirePersonIn(params, db);
     return (same) => resetTwoFactors(same, person);
   },
 );
@@ -118,7 +118,7 @@ export const reset = operatorAction(
   'person.reset',
   { params: ['person_id'], reply: s.object({ link: s.text('Shown only here.') }) },
   async ({ params }, deps: CallDeps & MailDeps) => {
-    const person = await personIn(params, deps.db);
+    const person = await requirePersonIn(params, deps.db);
     return async (db) => {
       const { answer, ...done } = await linkForReset(db, person);
       return { ...done, answer: { link: `${deps.origin()}/reset?token=${answer.token}` } };
@@ -127,8 +127,11 @@ export const reset = operatorAction(
 );
 
 /** The person whom the path names. Throws `not_found`. */
-async function personIn(params: { person_id: string }, db: Database): Promise<people.PersonRow> {
-  const person = await people.findById(db, idOf(params.person_id));
+async function requirePersonIn(
+  params: { person_id: string },
+  db: Database,
+): Promise<people.PersonRow> {
+  const person = await people.findById(db, requireId(params.person_id));
   if (person) return person;
   throw new ApiError('not_found');
 }

@@ -3,9 +3,9 @@ import { transferPage, type TransferRow } from '../../ledger/transfers.ts';
 import { movements, seqsBetween, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { isUuid } from '../../lib/id.ts';
-import { kindsIn, MovementKind } from '../dashboard/statement.ts';
+import { requireKinds, MovementKind } from '../dashboard/statement.ts';
 import { SourceName } from '../schemas/account.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { operatorEndpoint } from '../endpoint.ts';
@@ -65,7 +65,7 @@ async function ofAccount(account: string, query: TransferQuery, db: Database) {
   const { cursor, limit } = query;
   if (cursor !== undefined && !/^[1-9]\d{0,17}$/.test(cursor))
     throw badField('cursor', s.cursorRule);
-  const account_id = idOf(account);
+  const account_id = requireId(account);
   const filter = { account_id, ...filterOf(query) };
   const { from_seq, below_seq: end } = await seqsBetween(db, account_id, filter.from, filter.to);
   const below_seq = cursor !== undefined && BigInt(cursor) < end ? BigInt(cursor) : end;
@@ -76,7 +76,7 @@ async function ofAccount(account: string, query: TransferQuery, db: Database) {
 
 function filterOf({ kind, from, to }: TransferQuery) {
   return {
-    kinds: kindsIn(kind),
+    kinds: requireKinds(kind),
     from: from === undefined ? null : new Date(from),
     to: to === undefined ? null : new Date(to),
   };

@@ -155,7 +155,7 @@ const UpstreamDetail = s.named(
 export const read = operatorEndpoint(
   { params: ['upstream'], reply: UpstreamDetail },
   async ({ params }, deps) => {
-    const name = await upstreamIn(params, deps);
+    const name = await requireUpstreamIn(params, deps);
     const now = Date.now();
     const [views, open, hours] = await Promise.all([
       viewsOf(deps),
@@ -349,7 +349,7 @@ export const change = operatorAction(
     }),
   },
   async ({ params, body: { state, reason = null }, by }, deps: ConsoleDeps) => {
-    const name = await upstreamIn(params, deps);
+    const name = await requireUpstreamIn(params, deps);
     return async (db) => {
       const done = await control.setState(db, by, { name, state, reason });
       const open = await countOf(db, { upstream: name }, dueSeconds(deps));
@@ -379,7 +379,7 @@ export const setKey = operatorAction(
     }),
   },
   async ({ params, body: { key, reason = null }, by }, deps: ConsoleDeps) => {
-    const name = await upstreamIn(params, deps);
+    const name = await requireUpstreamIn(params, deps);
     const { upstreams } = deps.files.contents();
     const definition = upstreams.find((each) => each.definition.name === name)?.definition;
     const after = () => deps.overrides.reload();
@@ -401,7 +401,7 @@ export const resume = operatorAction(
     reply: s.object({ was_paused: s.boolean() }),
   },
   async ({ params, body: { model = null } }, deps: ConsoleDeps) => {
-    const upstream = await upstreamIn(params, deps);
+    const upstream = await requireUpstreamIn(params, deps);
     const after = () => deps.hints.work();
     return async (db) => ({ ...(await control.resume(db, upstream, model)), after });
   },
@@ -435,7 +435,7 @@ export const test = operatorAction(
   'upstream.test',
   { params: ['upstream'], reply: UpstreamCheck },
   async ({ params }, deps: ConsoleDeps) => {
-    const name = await upstreamIn(params, deps);
+    const name = await requireUpstreamIn(params, deps);
     const { connected, upstreams, trusted: fetch, files } = deps;
     const looked = {
       name,
@@ -459,7 +459,7 @@ export const test = operatorAction(
 );
 
 /** The upstream that the path names. Throws `not_found`. */
-async function upstreamIn(params: { upstream: string }, deps: ConsoleDeps): Promise<string> {
+async function requireUpstreamIn(params: { upstream: string }, deps: ConsoleDeps): Promise<string> {
   const upstream = params.upstream;
   if (namesOf(deps).includes(upstream)) return upstream;
   const states = await upstreamStates.readUpstreamStates(deps.db, []);

@@ -1,7 +1,7 @@
 import { groups, isStored, readUsageBy, type Group } from '../../db/accounts/usage-sums.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import * as s from '../schemas/schema.ts';
-import { daysMax, periodOf, usagePage, usagePageFrom, valuesIn } from '../usage-query.ts';
+import { daysMax, requirePeriod, usagePage, usagePageFrom, requireValues } from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
@@ -36,9 +36,9 @@ export const list = operatorEndpoint(
     reply: s.pageOf(UsageSum),
   },
   async ({ query }, { db }) => {
-    const by = groupsIn(query.by);
-    const period = periodOf(query, isStored(by) ? daysMax.stored : daysMax.read);
-    const above = valuesIn(query.cursor, by.length);
+    const by = requireGroups(query.by);
+    const period = requirePeriod(query, isStored(by) ? daysMax.stored : daysMax.read);
+    const above = requireValues(query.cursor, by.length);
     if (isStored(by)) await rollUpDays(db);
     const rows = await readUsageBy(db, { by, ...period, above, limit: query.limit + 1 });
     return usagePageFrom(rows, query.limit, (row) => by.map((group) => row[fields[group]]));
@@ -47,7 +47,7 @@ export const list = operatorEndpoint(
 
 const fields = { day: 'day', model: 'model_id', account: 'account_id', key: 'key_id' } as const;
 
-function groupsIn(given: string): Group[] {
+function requireGroups(given: string): Group[] {
   const wanted = given.split(',');
   const known = groups.filter((group) => wanted.includes(group));
   if (known.length === new Set(wanted).size) return known;

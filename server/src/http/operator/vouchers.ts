@@ -1,6 +1,6 @@
 import * as vouchers from '../../db/accounts/vouchers.ts';
 import { createVouchers, voidVoucher } from '../../operations/accounts/voucher.ts';
-import { timeToCome, idOf, pageFrom } from '../form.ts';
+import { timeToCome, requireId, pageFrom } from '../form.ts';
 import { NewVouchers } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -60,7 +60,7 @@ export const cancel = operatorAction(
   'voucher.void',
   { params: ['voucher_id'], reply: s.object({ status: s.choice(['void']) }) },
   async ({ params }) => {
-    const voucher_id = idOf(params.voucher_id);
+    const voucher_id = requireId(params.voucher_id);
     return (db) => voidVoucher(db, voucher_id);
   },
 );

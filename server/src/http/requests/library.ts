@@ -5,7 +5,7 @@ import { findOutputs } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { zipOf } from '../../storage/zip.ts';
 import { visitEndpoint } from '../endpoint.ts';
-import { idOf } from '../form.ts';
+import { requireId } from '../form.ts';
 import { storedHeaders } from '../api/stored.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
@@ -98,7 +98,7 @@ export const unmark = visitEndpoint(
 );
 
 async function ownJob(req: Visit, text: string, deps: WebDeps): Promise<string> {
-  const id = idOf(text);
+  const id = requireId(text);
   const row = await deps.operations.status(id);
   if (row?.account_id !== req.account_id || row.kind === 'text') throw new ApiError('not_found');
   return id;

@@ -19,7 +19,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { livingKeysMax } from '../../operations/accounts/key.ts';
 import { KindName } from '../api/model-schema.ts';
 import { keyedEndpoint, operatorEndpoint, visitEndpoint } from '../endpoint.ts';
-import { idOf } from '../form.ts';
+import { requireId } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { RequestList, StatusName } from './schema.ts';
@@ -126,8 +126,8 @@ function filterOfAll({
   key_id: key,
   ...asked
 }: ListQuery & { account_id?: string }): pages.PageFilter {
-  const key_id = key === undefined ? {} : { key_id: idOf(key) };
-  return filterOf(account === undefined ? null : idOf(account), { ...asked, ...key_id });
+  const key_id = key === undefined ? {} : { key_id: requireId(key) };
+  return filterOf(account === undefined ? null : requireId(account), { ...asked, ...key_id });
 }
 
 /** GET /operator/requests: requests of all accounts. */
@@ -228,7 +228,7 @@ export const listOwn = visitEndpoint(
     const pageFor = (filter: pages.PageFilter) =>
       turned === null ? pageBelow(db, filter, cursor, limit) : pageAbove(db, filter, turned, limit);
     const metadata = pairOf(query.metadata);
-    const filter = { ...filterOf(req.account_id, query), metadata, ...idsOf(asked) };
+    const filter = { ...filterOf(req.account_id, query), metadata, ...requireIds(asked) };
     const found = await pageFor(filter);
     // A number of the caller's may look like the beginning of an id.
     const other = found.ids.length === 0 && filter.call_id === null ? asked?.trim() : undefined;
@@ -282,7 +282,7 @@ function pairOf(given: string | undefined): Metadata | null {
 type IdRange = Pick<pages.PageFilter, 'first_id' | 'last_id' | 'call_id'>;
 
 /** The range of all ids that begin with the given text; for any other text, a number of a call. */
-function idsOf(given: string | undefined): IdRange {
+function requireIds(given: string | undefined): IdRange {
   if (given === undefined) return { first_id: null, last_id: null, call_id: null };
   const start = given.trim().toLowerCase();
   const first_id = `${start}${firstId.slice(start.length)}`;

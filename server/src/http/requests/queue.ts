@@ -6,7 +6,7 @@ import * as stopped from '../../db/stopped-models.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { cancelRequest } from '../../operations/requests/cancel-request.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { CancelQuery } from './schema.ts';
@@ -125,7 +125,7 @@ export const list = operatorEndpoint(
     const rows = await open.list(deps.db, {
       upstream,
       status,
-      account_id: account_id === undefined ? null : idOf(account_id),
+      account_id: account_id === undefined ? null : requireId(account_id),
       until_id: older === undefined ? null : leastIdAt(now - older * 1000),
       above_id: query.cursor ?? null,
       limit: query.limit + 1,
@@ -212,7 +212,7 @@ export const cancel = operatorAction(
     }),
   },
   async ({ params, query: { running } }, deps: RequestDeps) => {
-    const request_id = idOf(params.request_id);
+    const request_id = requireId(params.request_id);
     const ruleOf = (model_id: string) =>
       running ? deps.catalog().models.get(model_id)?.on_cancel : undefined;
     return async (db) => {

@@ -6,7 +6,7 @@ import { findOutputs } from '../../db/requests/requests.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { operatorEndpoint, visitEndpoint } from '../endpoint.ts';
-import { idOf } from '../form.ts';
+import { requireId } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import {
   detailOf,
@@ -26,7 +26,7 @@ async function readRelated(db: Database, id: string): Promise<RelatedRows> {
 export const read = visitEndpoint(
   { params: ['request_id'], reply: RequestDetail },
   async ({ req, params }, deps: RequestDeps) => {
-    const id = idOf(params.request_id);
+    const id = requireId(params.request_id);
     const row = await deps.operations.card(id);
     if (row === null || row.account_id !== req.account_id) throw new ApiError('not_found');
     const { db, queue } = deps;
@@ -48,7 +48,7 @@ export const read = visitEndpoint(
 export const readAny = operatorEndpoint(
   { params: ['request_id'], reply: OperatorRequest },
   async ({ params }, { db }) => {
-    const id = idOf(params.request_id);
+    const id = requireId(params.request_id);
     const [row, beside] = await Promise.all([margins.findFull(db, id), readRelated(db, id)]);
     if (row === null) throw new ApiError('not_found');
     return operatorDetailOf(row, beside);
@@ -62,7 +62,7 @@ export const readAny = operatorEndpoint(
 export const readInput = operatorEndpoint(
   { params: ['request_id'], reply: s.object({ input: s.nullable(s.anything()) }) },
   async ({ params }, { db }) => {
-    const found = await margins.findInput(db, idOf(params.request_id));
+    const found = await margins.findInput(db, requireId(params.request_id));
     if (found === null) throw new ApiError('not_found');
     return found;
   },

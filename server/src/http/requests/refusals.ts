@@ -2,7 +2,7 @@ import { errors, type ErrorCode } from '../../core/errors.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import { keysOf } from '../../lib/records.ts';
 import { keyedEndpoint, operatorEndpoint } from '../endpoint.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 
 /** Refused calls of the last seven days, newest first: of an account, or of all. */
@@ -92,8 +92,8 @@ export const listAll = operatorEndpoint(
   },
   async ({ query }, { db }) => {
     const { account_id, key_id, ...rest } = query;
-    const asked = { ...rest, ...(key_id !== undefined && { key_id: idOf(key_id) }) };
-    const account = account_id === undefined ? null : idOf(account_id);
+    const asked = { ...rest, ...(key_id !== undefined && { key_id: requireId(key_id) }) };
+    const account = account_id === undefined ? null : requireId(account_id);
     return pageFrom(await refusals.list(db, filterOf(account, asked)), query, refusalView);
   },
 );

@@ -136,11 +136,11 @@ export async function readOutput(
   req: StatusCall,
   deps: RequestDeps,
 ): Promise<Record<string, unknown>> {
-  return outputOf(requireOwn(req, await deps.operations.card(requestId(req))), deps);
+  return requireOutput(requireOwn(req, await deps.operations.card(requestId(req))), deps);
 }
 
 /** Throws `request_not_ready`, or `expired` if the output has been removed. */
-export async function outputOf(
+export async function requireOutput(
   row: requests.CardRow,
   deps: CallDeps,
 ): Promise<Record<string, unknown>> {

@@ -9,7 +9,7 @@ import {
   resolveOutcomes,
   type Finding,
 } from '../../operations/upstreams/unknown-outcome.ts';
-import { idOf, pageFrom } from '../form.ts';
+import { requireId, pageFrom } from '../form.ts';
 import { LeftAttempt, NewFinding, outcomes } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -79,7 +79,7 @@ export const list = operatorEndpoint(
   },
   async ({ query }, { db }) => {
     const { state = 'open', upstream = null, cursor, limit } = query;
-    const below = cursor === undefined ? null : outcomeIdOf(cursor);
+    const below = cursor === undefined ? null : requireOutcomeId(cursor);
     const filter = { resolved: states[state], upstream, since: null, below, limit: limit + 1 };
     const [rows, waiting, open] = await Promise.all([
       resolutions.listEnded(db, filter),
@@ -104,7 +104,7 @@ function cursorOf({ id: request_id, left_at, attempt }: resolutions.UnknownRow):
   return `${request_id}.${left_at === null ? 0 : attempt!}`;
 }
 
-function outcomeIdOf(cursor: string): OutcomeId {
+function requireOutcomeId(cursor: string): OutcomeId {
   const [request_id = '', attempt = ''] = cursor.split('.');
   if (isUuid(request_id) && /^\d{1,9}$/.test(attempt))
     return { request_id, attempt: Number(attempt) };
@@ -139,9 +139,9 @@ export const resolve = operatorAction(
     }),
   },
   async ({ params, body, by }) => {
-    const request_id = idOf(params.request_id);
+    const request_id = requireId(params.request_id);
     const attempt = body.attempt ?? null;
-    const found = findingOf(body);
+    const found = requireFinding(body);
     return async (db) => {
       const of = { request_id, attempt: attempt ?? 0 };
       const done = await resolveOutcome(db, by, of, found);
@@ -168,14 +168,18 @@ export const resolveMany = operatorAction(
   },
   async ({ body, by }) => {
     const selected = { upstream: body.upstream, since: new Date(body.since) };
-    const found = findingOf(body);
+    const found = requireFinding(body);
     return (db) => resolveOutcomes(db, by, selected, found);
   },
 );
 
 const Findings = s.object(NewFinding);
 
-function findingOf({ outcome, cost_usd_micro, note = null }: s.Static<typeof Findings>): Finding {
+function requireFinding({
+  outcome,
+  cost_usd_micro,
+  note = null,
+}: s.Static<typeof Findings>): Finding {
   if (outcome === 'did_not_run') return { outcome, cost: 0n, note };
   const cost = cost_usd_micro ? BigInt(cost_usd_micro) : null;
   if (cost !== null && cost <= costMaxUsdMicro) return { outcome, cost, note };

@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import { networkOf } from '../../lib/caller-address.ts';
-import { emailOf } from '../../operations/accounts/account.ts';
+import { requireEmail } from '../../operations/accounts/account.ts';
 import { askForEmail, findPersonOfChange, confirmEmail } from '../../operations/accounts/email.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
@@ -41,7 +41,7 @@ export const ask = visitEndpoint(
         reason: 'mail_off',
       });
     }
-    const email = emailOf(body.email);
+    const email = requireEmail(body.email);
     if (email === before) {
       throw new ApiError('bad_request', {
         message: 'This already is your address.',

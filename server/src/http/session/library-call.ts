@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
-import { emailOf } from '../../operations/accounts/account.ts';
+import { requireEmail } from '../../operations/accounts/account.ts';
 import { authPath } from './auth-library.ts';
 import { nameOfEmail } from './auth-tables.ts';
 import { fetchHeaders, readJsonForm, type WebDeps } from './visit.ts';
@@ -65,7 +65,7 @@ function searchOf(query: Record<string, unknown>): string {
  * is not a usable address.
  */
 async function mailboxOf(given: string, { db }: WebDeps): Promise<string> {
-  return (await people.find(db, given))?.email ?? emailOf(given);
+  return (await people.find(db, given))?.email ?? requireEmail(given);
 }
 
 /**

@@ -11,7 +11,7 @@ import { tellSubmit, webhookQuery } from '../api/queue.ts';
 import { readCards } from '../requests/read.ts';
 import {
   cancelRequest,
-  outputOf,
+  requireOutput,
   requireOwn,
   requestId,
   type StatusCall,
@@ -124,7 +124,7 @@ export const content = keyedEndpoint(
   async ({ req, reply, query: { variant } }, deps: FileDeps) => {
     const row = await ownVideo(req, deps);
     // Throws if the video is not ready, or no longer kept.
-    await outputOf(row, deps);
+    await requireOutput(row, deps);
     const output = (await findOutputs(deps.db, [row.id])).find(({ field, content_type }) =>
       variant === 'video' ? content_type.startsWith('video/') : field === variant,
     );

@@ -14,7 +14,7 @@ import { commandLine, logBooking, type ActionResult, type Author } from '../oper
 import { Refusal } from '../refused.ts';
 
 /** The address in its stored form. Throws `Refusal` if it is not a usable e-mail address. */
-export function emailOf(given: string): string {
+export function requireEmail(given: string): string {
   const email = canonicalEmail(given);
   if (email === null)
     throw new Refusal(
@@ -33,7 +33,7 @@ export async function createAccount(
   db: Database,
   account: { email: string; is_operator: boolean; first_deposit?: bigint },
 ): Promise<accounts.AccountRow> {
-  const email = emailOf(account.email);
+  const email = requireEmail(account.email);
   const webhook_secret = newWebhookSecret(randomBytes);
   const id = newId();
   const { is_operator, first_deposit = 0n } = account;
@@ -74,7 +74,7 @@ export async function requireAccount(
 ): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId);
   if (account) return account;
-  if (emailOrId.includes('@')) emailOf(emailOrId);
+  if (emailOrId.includes('@')) requireEmail(emailOrId);
   throw new Refusal(`There is no account ${emailOrId}.`, { reason: 'account_unknown' });
 }
 
@@ -176,7 +176,7 @@ export function changeKeysByApi(
 }
 
 /** "0.85" → 850000 millionths. Throws `Refusal` for an invalid value. */
-export function ppmOf(text: string): number {
+export function requirePpm(text: string): number {
   const [, whole, decimals = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];
   const ppm = whole === undefined ? -1 : Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));
   if (ppm >= 0 && ppm <= ppmMax) return ppm;

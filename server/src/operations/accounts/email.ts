@@ -2,7 +2,7 @@ import * as links from '../../db/accounts/links.ts';
 import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
-import { emailOf } from './account.ts';
+import { requireEmail } from './account.ts';
 import { Refusal } from '../refused.ts';
 import { makeLink, requireLink, takeLink } from './link.ts';
 import { requirePerson } from './person.ts';
@@ -27,7 +27,7 @@ export async function askForEmail(
   asked: { person_id: string; session_id: string; email: string },
 ): Promise<string> {
   const { person_id, session_id } = asked;
-  const data = `${session_id} ${emailOf(asked.email)}`;
+  const data = `${session_id} ${requireEmail(asked.email)}`;
   return db.tx(async (tx) => {
     await links.dropAll(tx, person_id, 'email:');
     return makeLink(tx, 'email', person_id, data);
@@ -53,7 +53,7 @@ export function confirmEmail(db: Database, token: string): Promise<EmailChange> 
  * For operators, who vouch for the address. Signs out all the person's browsers. Throws `Refusal`.
  */
 export function changeEmail(db: Database, before: string, given: string): Promise<EmailChange> {
-  const email = emailOf(given);
+  const email = requireEmail(given);
   return db.tx(async (tx) => {
     const person = await requirePerson(tx, before);
     await sessions.endAll(tx, person.id);

@@ -13,7 +13,7 @@ import * as sessions from '../../db/accounts/sessions.ts';
 import { newId } from '../../lib/id.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
-import { emailOf, reportAccount } from './account.ts';
+import { requireEmail, reportAccount } from './account.ts';
 import { endEarlier } from './hand-over.ts';
 import { hashToken, makeLink, requireLink, takeLink } from './link.ts';
 import { demandLine } from '../line.ts';
@@ -48,7 +48,7 @@ export interface SignedUp {
  * for another address.
  */
 export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
-  const email = emailOf(wanted.email);
+  const email = requireEmail(wanted.email);
   const name = demandLine('name', wanted.name, nameMax);
   const password = await hashPassword(wanted.password);
   const id = newId();
@@ -255,7 +255,7 @@ export async function invite(
   db: Database,
   { vouched = true, ...wanted }: WantedInvitation & { vouched?: boolean },
 ): Promise<NewInvitation> {
-  return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched });
+  return insertInvitation(db, { ...wanted, email: requireEmail(wanted.email), vouched });
 }
 
 /** The same, with its row of the operator's log. */
@@ -381,6 +381,6 @@ export async function renamePerson(db: Database, id: string, given: string): Pro
 export async function requirePerson(db: Connection, email: string) {
   const person = await people.find(db, email);
   if (person) return person;
-  emailOf(email);
+  requireEmail(email);
   throw new Refusal(`Nobody signs in with ${email}.`, { reason: 'person_unknown', email });
 }

@@ -4,7 +4,7 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as members from '../../db/accounts/members.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
-import { emailOf } from './account.ts';
+import { requireEmail } from './account.ts';
 import { demandLine } from '../line.ts';
 import { Refusal } from '../refused.ts';
 import { logTeamChange, type SignedInPerson } from '../operator-action.ts';
@@ -81,7 +81,7 @@ export async function inviteMember(
   wanted: { account_id: string; email: string; role: Role },
   by: SignedInPerson,
 ): Promise<NewInvitation> {
-  const email = emailOf(wanted.email);
+  const email = requireEmail(wanted.email);
   const { account_id } = wanted;
   return db.tx(async (tx) => {
     await accounts.lock(tx, account_id);

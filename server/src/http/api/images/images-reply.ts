@@ -4,7 +4,7 @@ import * as requests from '../../../db/requests/requests.ts';
 import { pieces } from '../../../lib/streams.ts';
 import type { SubmitResult } from '../../../operations/requests/admit.ts';
 import type { CallDeps, FileDeps } from '../../deps.ts';
-import { outputOf } from '../../requests/status.ts';
+import { requireOutput } from '../../requests/status.ts';
 
 /** The reply of OpenAI's Images: written as a stream, because images in base64 can be large. */
 
@@ -28,7 +28,7 @@ export async function imagesReply(
   if (row.status === 'FAILED') throw failed(row);
   if (row.status !== 'COMPLETED' && row.status !== 'CANCELLED') throw stillRunning(row, deps);
   // Throws if the request was cancelled or its output is gone.
-  await outputOf(row, deps);
+  await requireOutput(row, deps);
   const charged = String(row.charged_usd_micro ?? 0n);
   const outputs = (await requests.findOutputs(deps.db, [row.id])).filter(({ content_type }) =>
     content_type.startsWith('image/'),
