@@ -25,6 +25,7 @@ import {
 import {
   checkConstants,
   checkFunctionHomonyms,
+  checkFunctionNames,
   checkHomonyms,
   checkSchemaWords,
   checkTypeNames,
@@ -298,6 +299,17 @@ const rules: Rule[] = [
         [`${src}http/schemas/schema.ts`]: '',
       },
     ],
+  },
+  {
+    name: 'an exported function is not called by a bare participle',
+    reason: 'at its call nobody sees what was done, and to what',
+    check: checkFunctionNames,
+    broken: {
+      [`${src}http/a.ts:1 calls a function cleared`]: {
+        [`${src}http/a.ts`]: 'export function cleared(): void {}',
+      },
+    },
+    kept: [{ [`${src}http/a.ts`]: 'export async function read() {}\nfunction made() {}' }],
   },
   {
     name: 'a type is called by a noun',

@@ -19,9 +19,12 @@ const irregular = new Set(
 
 export function checkTypeNames(project: Project): string[] {
   return typesOf(project, /^(server|client|web|tools|bench|examples)\//).flatMap(({ at, name }) => {
-    const isParticiple = /^[A-Z][a-z]+(ed|ing)$/.test(name) && !nouns.has(name);
-    return isParticiple || irregular.has(name) ? [`${at} calls a type ${name}`] : [];
+    return isParticiple(name) ? [`${at} calls a type ${name}`] : [];
   });
+}
+
+function isParticiple(name: string): boolean {
+  return (/^[A-Z][a-z]+(ed|ing)$/.test(name) && !nouns.has(name)) || irregular.has(name);
 }
 
 export function checkHomonyms(project: Project): string[] {
@@ -50,6 +53,18 @@ export function checkFunctionHomonyms(project: Project): string[] {
         if (other === undefined) first.set(`${folder} ${name}`, at);
         return other === undefined ? [] : [`${at} and ${other} both export a function ${name}`];
       }),
+    );
+}
+
+/** `read` is also a verb; `named` and `anything` are words of the schemas. */
+export function checkFunctionNames(project: Project): string[] {
+  return sources(project, /^server\/src\/(?!core\/apis\/|upstreams\/)/)
+    .filter(({ path }) => !isTest(path))
+    .flatMap((source) =>
+      [...source.code.matchAll(functionForm)]
+        .filter(({ groups }) => !['read', 'named', 'anything'].includes(groups!.name!))
+        .filter(({ groups }) => isParticiple(groups!.name!.replace(/^./, (a) => a.toUpperCase())))
+        .map(({ index, groups }) => `${place(source, index)} calls a function ${groups!.name}`),
     );
 }
 
