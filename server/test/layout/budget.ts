@@ -14,7 +14,7 @@ export const budgets: Record<string, number> = {
   'server/src/commands': 6_170,
   'server/src/core': 16_850,
   'server/src/db': 11_420,
-  'server/src/http': 21_850,
+  'server/src/http': 21_730,
   'server/src/ledger': 3_280,
   'server/src/lib': 6_090,
   'server/src/operations': 8_150,
