@@ -15,6 +15,7 @@ import type { ChatCall } from './upstream.ts';
 const all = {
   passes: new Set(optionalNames),
   developer: true,
+  custom_tools: true,
   message_fields: new Set(messageFields),
   tool_name_max: Infinity,
   token_limit: 'max_tokens',

@@ -26,6 +26,7 @@ const writers: Record<ApiName, (call: ReadCall) => WrittenCall> = {
     writeCompletionsCall(call.conversation, calling, {
       ...dialect,
       developer: false,
+      custom_tools: false,
       message_fields: new Set(messageFields),
       token_limit: 'max_tokens',
       include_usage: false,

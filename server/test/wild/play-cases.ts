@@ -30,7 +30,7 @@ const rows: Record<string, Row> = {
   /** Learns which fields of messages the server refuses. */
   learning: { adapter: 'openai' },
   groq: { adapter: 'openai', options: '{ message_fields: [name] }' },
-  openai: { adapter: 'openai', options: '{ developer_role: true }' },
+  openai: { adapter: 'openai', options: '{ developer_role: true, custom_tools: true }' },
   messages: { adapter: 'anthropic' },
   responses: { adapter: 'openai', options: '{ api: responses }' },
 };

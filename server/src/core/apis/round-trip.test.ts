@@ -19,6 +19,7 @@ const manners = { passes: new Set<string>(), cacheControl: false, tool_name_max:
 const open = {
   ...manners,
   developer: true,
+  custom_tools: true,
   message_fields: new Set(messageFields),
   token_limit: 'max_tokens',
   include_usage: false,

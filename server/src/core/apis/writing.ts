@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { isObject, isWithinDepth, type Json } from '../../lib/json.ts';
 import { exactJson } from '../../lib/long-integers.ts';
-import type { ApiName, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
+import type { ApiName, Block, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
+import { isFilled } from '../check.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
 import type { ReplyContext, ApiDialect } from './api.ts';
 import { depthMax } from './reading/pieces.ts';
@@ -66,6 +67,38 @@ export function choiceOf(
   const word = mode && modes[mode];
   return only === null ? word : allowed({ mode: word ?? 'auto', tools: only.map(choiceOfTool) });
 }
+
+/**
+ * The conversation for servers whose tools take only objects. A tool whose input is a text gets it
+ * as `input`, as in the calls of earlier turns.
+ */
+export function withoutCustom(conversation: Conversation): Conversation {
+  const isCustom = (block: Block) => block.type === 'call' && block.custom;
+  const plain = (block: Block): Block =>
+    block.type === 'call' && block.custom
+      ? { ...block, custom: false, input: JSON.stringify({ input: block.input }) }
+      : block;
+  return {
+    ...conversation,
+    tools: conversation.tools.map((tool) => (tool.custom === null ? tool : functionOf(tool))),
+    turns: conversation.turns.map((turn) =>
+      turn.blocks.some(isCustom) ? { ...turn, blocks: turn.blocks.map(plain) } : turn,
+    ),
+  };
+}
+
+function functionOf({ custom, ...tool }: Tool): Tool {
+  const { syntax, definition } = custom?.grammar ?? {};
+  const about = definition && `The input has this ${syntax} grammar:\n\n${definition}`;
+  const said = [tool.description, about].filter(isFilled).join('\n\n');
+  return { ...tool, description: said || null, parameters: textInput, custom: null };
+}
+
+const textInput = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+};
 
 /** The facts that the reader of a reply needs. `names`: the caller's names of shortened tools. */
 export function replyContextOf(

@@ -55,7 +55,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
 
 /** The API of a server's chat, with what its models take. */
 export function chatForm(options: OpenaiOptions): ChatForm {
-  const { token_limit, include_usage, developer_role: developer, tool_name_max } = options;
+  const { token_limit, include_usage, developer_role, custom_tools, tool_name_max } = options;
   const passes = new Set(options.pass);
   const message_fields = new Set(options.message_fields);
   const own = { passes, tool_name_max, message_fields };
@@ -66,7 +66,8 @@ export function chatForm(options: OpenaiOptions): ChatForm {
     return { path, readsText, dialect, write: writeResponsesCall, open: responsesReader };
   }
   const cacheControl = passes.has(cacheMark);
-  const dialect = { ...own, cacheControl, developer, token_limit, include_usage };
+  const more = { custom_tools, token_limit, include_usage };
+  const dialect = { ...own, ...more, cacheControl, developer: developer_role };
   const path = '/chat/completions';
   return { path, readsText, dialect, write: writeCompletionsCall, open: completionsReader };
 }

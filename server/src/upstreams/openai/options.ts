@@ -27,6 +27,8 @@ export interface OpenaiOptions {
   message_fields: readonly string[];
   /** Whether the server knows the role `developer`; otherwise it gets `system`. */
   developer_role: boolean;
+  /** Whether the server knows tools of the type `custom`; otherwise it gets functions. */
+  custom_tools: boolean;
   /** Most characters of a tool's name. Longer names are shortened, and given back whole. */
   tool_name_max: number;
   /** How a video is requested. */
@@ -47,6 +49,7 @@ const usual: OpenaiOptions = {
   pass: [],
   message_fields: messageFields.filter((field) => field !== 'reasoning'),
   developer_role: false,
+  custom_tools: false,
   tool_name_max: 64,
   videos: 'multipart',
 };

@@ -11,6 +11,7 @@ const least: CompletionsDialect = {
   passes: new Set(),
   cacheControl: false,
   developer: true,
+  custom_tools: true,
   message_fields: new Set(messageFields),
   tool_name_max: 64,
   token_limit: 'max_tokens',

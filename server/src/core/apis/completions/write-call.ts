@@ -12,6 +12,8 @@ export interface CompletionsDialect extends ApiDialect {
   passes: ReadonlySet<string>;
   /** Whether the role `developer` is known; else such a turn is one of `system`. */
   developer: boolean;
+  /** Whether tools of the type `custom` are known; else such a tool is a function. */
+  custom_tools: boolean;
   /** The fields of a message that are known, beside role, content and tool calls. */
   message_fields: ReadonlySet<string>;
   /** The server's name for the limit of completion tokens. */
@@ -26,11 +28,12 @@ interface CompletionsContext extends common.WriteContext<CompletionsDialect> {
 
 /** Writes a call in OpenAI's chat completions. */
 export function writeCompletionsCall(
-  conversation: chat.Conversation,
+  given: chat.Conversation,
   { model, max_tokens, stream }: CallSettings,
   dialect: CompletionsDialect,
 ): WrittenCall {
   const fields = new Set<string>();
+  const conversation = dialect.custom_tools ? given : common.withoutCustom(given);
   const writing = { ...common.openWriting(conversation, dialect), fields };
   const { names, ignored } = writing;
   const body = givenFields({

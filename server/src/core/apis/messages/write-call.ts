@@ -29,10 +29,11 @@ interface MessagesContext extends common.WriteContext<MessagesDialect> {
 
 /** Writes a call in Messages. Throws `bad_messages` for audio, and files but text and PDF. */
 export function writeMessagesCall(
-  conversation: chat.Conversation,
+  given: chat.Conversation,
   { model, max_tokens, stream }: CallSettings,
   dialect: MessagesDialect,
 ): WrittenCall {
+  const conversation = common.withoutCustom(given);
   const writing = { ...common.openWriting(conversation, dialect), max_tokens, ids: callIds() };
   const { stop, user } = conversation.settings;
   for (const name of Object.keys(conversation.extras)) common.omitField(writing, name);
@@ -140,26 +141,17 @@ function toolsOf(writing: MessagesContext): Json {
 }
 
 function toolOf(
-  { name, description, parameters, strict, custom, mark }: chat.Tool,
+  { name, description, parameters, strict, mark }: chat.Tool,
   writing: MessagesContext,
 ) {
-  const { syntax, definition } = custom?.grammar ?? {};
-  const about = definition && `The input has this ${syntax} grammar:\n\n${definition}`;
-  const said = [description, about].filter(isFilled).join('\n\n');
   return {
     name: writing.names.sent(name),
-    ...(said !== '' && { description: said }),
-    input_schema: custom === null ? (parameters ?? common.anyObject) : textInput,
+    ...(isFilled(description) && { description }),
+    input_schema: parameters ?? common.anyObject,
     ...(strict === true && { strict }),
     ...common.cacheControlOf(mark, writing),
   };
 }
-
-const textInput = {
-  type: 'object',
-  properties: { input: { type: 'string' } },
-  required: ['input'],
-};
 
 function choiceOf({ conversation, names }: MessagesContext): Json | undefined {
   const { choice, parallel } = conversation;
@@ -254,8 +246,8 @@ function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContex
     case 'thought':
       return thoughtOf(block, writing);
     case 'call': {
-      const { id, name, input: text, custom } = block;
-      const input = custom ? { input: text } : common.toolInput(text);
+      const { id, name } = block;
+      const input = common.toolInput(block.input);
       return [
         { type: 'tool_use', id: writing.ids.ofCall(id), name: writing.names.sent(name), input },
       ];
