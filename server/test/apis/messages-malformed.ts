@@ -30,7 +30,7 @@ export const malformed: [what: string, change: Json, code: ErrorCode, param: str
   ],
   ['no content', { messages: [{ role: 'user' }] }, 'bad_messages', 'messages[0].content'],
   ['empty content', said(), 'bad_messages', 'messages[0].content'],
-  ['a block that is none', said('a'), 'bad_messages', 'messages[0].content[0]'],
+  ['a block that is none', said(5), 'bad_messages', 'messages[0].content[0]'],
   [
     'a signature of ours that was changed',
     answered({ type: 'thinking', thinking: 'a', signature: ours('{') }),
@@ -50,8 +50,8 @@ export const malformed: [what: string, change: Json, code: ErrorCode, param: str
     ],
   ),
   [
-    'a block of a tool of Anthropic',
-    answered({ type: 'server_tool_use' }),
+    'a block of an unknown type',
+    answered({ type: 'holodeck' }),
     'bad_messages',
     'messages[1].content[0].type',
   ],
@@ -130,10 +130,10 @@ export const malformed: [what: string, change: Json, code: ErrorCode, param: str
     'messages[0].content[0].tool_use_id',
   ],
   [
-    'a search result',
+    'a search result without content',
     said({ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'search_result' }] }),
     'bad_messages',
-    'messages[0].content[0].content[0].type',
+    'messages[0].content[0].content[0].content',
   ],
   [
     'a tool call without name',
@@ -142,8 +142,8 @@ export const malformed: [what: string, change: Json, code: ErrorCode, param: str
     'messages[1].content[0].name',
   ],
   [
-    'a tool call with a text',
-    answered({ type: 'tool_use', id: 'a', name: 'b', input: '{}' }),
+    'a tool call with a number',
+    answered({ type: 'tool_use', id: 'a', name: 'b', input: 5 }),
     'bad_messages',
     'messages[1].content[0].input',
   ],

@@ -204,8 +204,15 @@ function tooMany(field: string, what: string, max_items = messagesMax) {
   return badMessages(field, `must hold at most ${max_items} ${what}`, { max_items });
 }
 
-/** The input of a call that is given back. Servers parse it, and cannot parse an empty text. */
+/** The input of a call that is given back: JSON, or the object itself. */
+export const inputCheck: Check = {
+  is: 'a string or an object',
+  test: (value) => typeof value === 'string' || isObject(value),
+};
+
+/** Servers parse the input of a call, and cannot parse an empty text. */
 export function givenInput(text: unknown): string {
+  if (isObject(text)) return JSON.stringify(text);
   return isFilled(text) && text.trim() !== '' ? text : '{}';
 }
 

@@ -1,4 +1,5 @@
 import { isObject, itemsOf, objectOf, parseJson, type Json } from '../../lib/json.ts';
+import type { ThoughtBlock } from '../chat/conversation.ts';
 import type { ThoughtPiece } from '../chat/reply.ts';
 import { isFilled } from '../check.ts';
 import { badMessages } from '../bad-request.ts';
@@ -101,6 +102,20 @@ export function unpackProof(text: string, at: string): Origin & { proof: string 
   const { proof, id, format } = unpack(text, at) ?? {};
   if (!isFilled(proof)) return { proof: text, id: null, format: claudeFormat };
   return { proof, id: isFilled(id) ? id : null, format: isFilled(format) ? format : null };
+}
+
+/** Only signed or hidden reasoning can be given back to its model as its own. */
+export function thoughtBlock(
+  form: 'text' | 'hidden',
+  said: string,
+  signature: unknown,
+  at: string,
+): ThoughtBlock {
+  if (!isFilled(signature)) return { type: 'thought', form, text: said, ...unproven, at };
+  const { proof, ...origin } = unpackProof(signature, at);
+  return form === 'hidden'
+    ? { type: 'thought', form, text: proof, signature: null, ...origin, at }
+    : { type: 'thought', form, text: said, signature: proof, ...origin, at };
 }
 
 /**

@@ -431,23 +431,22 @@ describe('a call is refused', () => {
     [saying({ role: 'user' }), 'messages[0].content'],
     [users(null), 'messages[1].content'],
     [users(5), 'messages[1].content'],
-    [users({ type: 'text', text: 'x' }), 'messages[1].content'],
+    [users({ type: 'video', text: 'x' }), 'messages[1].content.type'],
     [users(true), 'messages[1].content'],
     [users([]), 'messages[1].content'],
-    [users(['x']), 'messages[1].content[0].type'],
-    [users([null]), 'messages[1].content[0].type'],
+    [users([['x']]), 'messages[1].content[0]'],
+    [users([null]), 'messages[1].content[0]'],
     [users([{ text: 'x' }]), 'messages[1].content[0].type'],
     [users([{ type: 'video', text: 'x' }]), 'messages[1].content[0].type'],
     [users([{ type: 'toString' }]), 'messages[1].content[0].type'],
-    [users([{ type: 'text' }]), 'messages[1].content[0]'],
+    [users([{ type: 'text' }]), 'messages[1].content[0].text'],
     [
       users([
         { type: 'text', text: 'x' },
         { type: 'text', text: 5 },
       ]),
-      'messages[1].content[1]',
+      'messages[1].content[1].text',
     ],
-    [users([{ type: 'image_url', image_url: 'https://x' }]), 'messages[1].content[0]'],
     [users([{ type: 'image_url', image_url: { url: '' } }]), 'messages[1].content[0]'],
     [users([{ type: 'image_url', image_url: null }]), 'messages[1].content[0]'],
     [users([{ type: 'input_audio', input_audio: { data: 'A' } }]), 'messages[1].content[0]'],
@@ -467,7 +466,7 @@ describe('a call is refused', () => {
     [saying({ role: 'assistant', content: 'x', tool_calls: 'x' }), 'messages[0].tool_calls'],
     [saying({ role: 'assistant', content: null, tool_calls: ['x'] }), 'messages[0].tool_calls[0]'],
     [
-      saying({ role: 'assistant', tool_calls: [{ function: { arguments: {} } }] }),
+      saying({ role: 'assistant', tool_calls: [{ function: { arguments: 7 } }] }),
       'messages[0].tool_calls[0].function.arguments',
     ],
   ];
@@ -485,7 +484,7 @@ describe('a call is refused', () => {
     [chat({ n: 2 }), 'n'],
     [chat({ n: 0 }), 'n'],
     [chat({ n: '1' }), 'n'],
-    ...[0, -1, 1.5, '5', true, [5], {}, 2 ** 53, Infinity].flatMap((value): [unknown, string][] => [
+    ...[0, -2, 1.5, '5', true, [5], {}, 2 ** 53, Infinity].flatMap((value): [unknown, string][] => [
       [chat({ max_tokens: value }), 'max_tokens'],
       [chat({ max_completion_tokens: value }), 'max_completion_tokens'],
     ]),
@@ -502,7 +501,7 @@ describe('a call is refused', () => {
     [chat({ logit_bias: { 5: {} } }), 'logit_bias'],
     [chat({ tool_choice: { function: 'f' } }), 'tool_choice.function'],
     [chat({ tools: [tool, { type: 'web_search' }] }), 'tools[1].type'],
-    [chat({ tools: [{ function: {} }] }), 'tools[0].type'],
+    [chat({ tools: [{ function: {} }] }), 'tools[0].function.name'],
     [chat({ tool_choice: 5 }), 'tool_choice'],
     [chat({ user: {} }), 'user'],
   ];

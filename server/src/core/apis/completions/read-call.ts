@@ -111,7 +111,9 @@ export function readCompletionsCall(body: unknown): ReadCall {
   const turns = readTurns(body.messages, left);
   if (isGiven(body.n) && body.n !== 1)
     throw badField('n', '1; send one request for each completion you want');
-  const call = common.knownFields(body, shape, '', badField, left);
+  const { tools: given } = body;
+  const own = { ...body, tools: Array.isArray(given) ? given.map(nested) : given };
+  const call = common.knownFields(own, shape, '', badField, left);
   const older = itemsOf(call.functions).map((own) => ({ type: 'function', function: own }));
   const tools = [...itemsOf(call.tools), ...older].map(objectOf).map(readTool);
   const conversation: Conversation = {
@@ -143,7 +145,9 @@ function extrasOf(call: Json): Json {
 }
 
 function maxTokens(call: Json): number | null {
-  const usual = common.readTokenLimit(call.max_tokens, 'max_tokens');
+  // Clients of llama.cpp and LM Studio mean no limit by -1.
+  const limit = call.max_tokens === -1 ? null : call.max_tokens;
+  const usual = common.readTokenLimit(limit, 'max_tokens');
   const newer = common.readTokenLimit(call.max_completion_tokens, 'max_completion_tokens');
   if (usual !== null && newer !== null && usual !== newer)
     throw badField('max_completion_tokens', 'equal to max_tokens if both are given');
@@ -167,8 +171,16 @@ function readSettings(call: Json): Conversation['settings'] {
   });
 }
 
+/** A function as in the other APIs or without its type, in the form of chat completions. */
+function nested(tool: unknown): unknown {
+  if (!isObject(tool)) return tool;
+  const { type = isObject(tool.custom) ? 'custom' : 'function', ...own } = tool;
+  if (type !== 'function' || isObject(own.function)) return { type, ...own };
+  const { [cacheMark]: mark, input_schema, parameters = input_schema, ...fields } = own;
+  return { type, function: { ...fields, parameters }, [cacheMark]: mark };
+}
+
 function readTool(tool: Json, i: number): Tool {
-  if (tool.type === undefined) throw badField(`tools[${i}].type`, toolType.is);
   const isCustom = tool.type === 'custom';
   const own = objectOf(isCustom ? tool.custom : tool.function);
   if (!isFilled(own.name))

@@ -1,22 +1,25 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { waitingIn, type WaitingList } from '../../../lib/waiting-list.ts';
-import { hasKey } from '../../../lib/records.ts';
 import { badMessages } from '../../bad-request.ts';
-import { mediaIn, mediaOf, mediaOrBytes } from '../../chat/chat-media.ts';
 import type { Block, CallBlock, ResultBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
-import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import * as checks from '../../check.ts';
 import {
   anything,
-  detail,
   each,
   givenInput,
+  inputCheck,
   knownFields,
   mustBe,
-  unknownType,
   type LeftOut,
 } from '../read-call.ts';
-import { googleFormat, googleProof, thoughtIn, unproven } from '../thoughts.ts';
+import {
+  openaiParts,
+  readParts,
+  readResult,
+  type PartKind,
+  type PartKinds,
+} from '../read-parts.ts';
+import { googleFormat, googleProof, thoughtBlock, thoughtIn, unproven } from '../thoughts.ts';
 
 const { filled, integer, isFilled, isGiven, scalar, text } = checks;
 
@@ -28,7 +31,7 @@ const mayBeSilent: ReadonlySet<string> = new Set(['assistant', 'tool', 'function
 const extra_content: checks.KnownFields = {
   fields: { google: { fields: { thought_signature: text } } },
 };
-const calledFunction: checks.KnownFields = { fields: { name: filled, arguments: text } };
+const calledFunction: checks.KnownFields = { fields: { name: filled, arguments: inputCheck } };
 
 const messageShape: checks.KnownFields = {
   fields: {
@@ -88,24 +91,30 @@ function readMessage(sent: unknown, at: string, reading: Reading): Turn {
     throw badMessages(`${at}.content`, 'is missing; it must be a string or a list of parts');
   if (audio !== undefined && !isFilled(objectOf(audio).id))
     throw mustBe(`${at}.audio`, 'an object with an id');
-  const said = readContent(content, `${at}.content`, reading.left);
-  if (said.length === 0 && typeof content !== 'string' && !mayBeSilent.has(role))
-    throw badMessages(`${at}.content`, 'must hold at least one part');
+  const isSilent = !isGiven(content) || content === '';
   const listed = Array.isArray(content) && { listed: true as const };
   if (role === 'tool' || role === 'function') {
-    const blocks = said.map((block) =>
-      block.type === 'refusal' ? { ...block, type: 'text' as const } : block,
-    );
+    const blocks = isSilent ? [] : readResult(content, `${at}.content`, shown, reading.left);
     const mark = blocks.some((each) => each.mark) && { mark: true as const };
     const call = calledBy(message, at, reading);
     const result: ResultBlock = { type: 'result', call, blocks, failed: false, at, ...mark };
     return { by: 'user', name: null, blocks: [result], at, ...listed };
   }
+  const known = role === 'assistant' ? answered : shown;
+  const said = isSilent ? [] : readParts(content, `${at}.content`, known, reading.left);
+  if (said.length === 0 && typeof content !== 'string' && !mayBeSilent.has(role))
+    throw badMessages(`${at}.content`, 'must hold at least one part');
   const { refusal } = message;
   const thoughts = role === 'assistant' ? thoughtsOf(message, at, reading) : [];
-  const blocks: Block[] = [...thoughts, ...said];
+  const calls = callsOf(message, at, reading);
+  // Each of them counts once, wherever it is given.
+  const again = new Set(calls.map((block) => (block.type === 'call' ? block.id : '')));
+  const own = said.filter(({ type, ...block }) =>
+    type === 'thought' ? thoughts.length === 0 : !('id' in block && again.has(String(block.id))),
+  );
+  const blocks: Block[] = [...thoughts, ...own];
   if (isFilled(refusal)) blocks.push({ type: 'refusal', text: refusal, at: `${at}.refusal` });
-  for (const call of callsOf(message, at, reading)) blocks.push(call);
+  for (const each of calls) blocks.push(each);
   const audio_id = audio !== undefined && { audio_id: String(objectOf(audio).id) };
   const by = role as Turn['by'];
   return { by, name: isFilled(name) ? name : null, blocks, at, ...listed, ...audio_id };
@@ -172,91 +181,27 @@ function callOf({ type, id, ...call }: Json, at: string, { unnamed }: Reading): 
   return own;
 }
 
-type SaidBlock = Exclude<Block, CallBlock | ResultBlock | ThoughtBlock>;
-
-/** `at`: the path of the part. */
-interface PartKind {
-  is: string;
-  isWhole(part: Json): boolean;
-  shape: checks.KnownFields;
-  read(part: Json, at: string): SaidBlock;
-}
-
-const ofEveryPart = { type: text, [cacheMark]: cacheMarkShape };
-
-const parts: Readonly<Record<string, PartKind>> = {
-  text: {
-    is: 'text as a string',
-    isWhole: (part) => typeof part.text === 'string',
-    shape: { fields: { text, ...ofEveryPart } },
-    read: (part, at) => ({ type: 'text', text: String(part.text), at }),
-  },
-  refusal: {
-    is: 'refusal as a string',
-    isWhole: ({ refusal }) => typeof refusal === 'string',
-    shape: { fields: { refusal: text, ...ofEveryPart } },
-    read: ({ refusal }, at) => ({ type: 'refusal', text: String(refusal), at }),
-  },
-  image_url: {
-    is: 'image_url with a url',
-    isWhole: ({ image_url }) => isFilled(objectOf(image_url).url),
-    shape: {
-      fields: {
-        image_url: {
-          fields: {
-            url: text,
-            detail,
-          },
-        },
-        ...ofEveryPart,
-      },
-    },
-    read({ image_url }, at) {
-      const { url, detail: own } = objectOf(image_url);
-      const media = mediaOf(String(url), `${at}.image_url.url`);
-      return { type: 'image', media, at, ...(isFilled(own) && { detail: own }) };
-    },
-  },
-  input_audio: {
-    is: 'input_audio with data and format',
-    isWhole: ({ input_audio: audio }) =>
-      isFilled(objectOf(audio).data) && isFilled(objectOf(audio).format),
-    shape: { fields: { input_audio: { fields: { data: text, format: text } }, ...ofEveryPart } },
-    read({ input_audio }, at) {
-      const { data, format } = objectOf(input_audio);
-      const media = mediaOrBytes(String(data), `${at}.input_audio.data`);
-      return { type: 'audio', media, at, format: String(format) };
-    },
-  },
-  file: {
-    is: 'file with file_id or file_data',
-    isWhole: ({ file }) => isFilled(objectOf(file).file_id) || isFilled(objectOf(file).file_data),
-    shape: {
-      fields: {
-        file: { fields: { file_id: text, file_data: text, filename: text } },
-        ...ofEveryPart,
-      },
-    },
-    read({ file }, at) {
-      const media = mediaIn(objectOf(file), `${at}.file`, ['file_id', 'file_data'])!;
-      return { type: 'file', media, at };
-    },
-  },
+const shown: PartKinds = {
+  kinds: openaiParts,
+  named: ['text', 'refusal', 'image_url', 'input_audio', 'file'],
 };
 
-function readContent(content: unknown, at: string, left: LeftOut): SaidBlock[] {
-  if (!isGiven(content) || content === '') return [];
-  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
-  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
-  return content.map((part, k) => readPart(part, `${at}[${k}]`, left));
-}
-
-function readPart(sent: unknown, at: string, left: LeftOut): SaidBlock {
-  const part = objectOf(sent);
-  if (!hasKey(parts, part.type)) throw unknownType(part.type, at, Object.keys(parts));
-  const { is, isWhole, shape, read } = parts[part.type]!;
-  if (!isWhole(part)) throw badMessages(at, `must have ${is}`);
-  const own = knownFields(part, shape, at, mustBe, left);
-  const block = read(own, at);
-  return isGiven(own[cacheMark]) ? { ...block, mark: true } : block;
-}
+const thought: PartKind = {
+  fields: each(text, 'thinking', 'reasoning', 'text', 'signature'),
+  read({ thinking, reasoning = thinking, text: said = reasoning, signature }, at) {
+    return isFilled(said) ? [thoughtBlock('text', said, signature, at)] : [];
+  },
+};
+const call: PartKind = {
+  fields: { id: filled, name: filled, input: inputCheck, args: inputCheck },
+  needs: ['id', 'name'],
+  read({ id, name, args, input = args }, at) {
+    const own = { id: String(id), name: String(name), input: givenInput(input) };
+    return [{ type: 'call', ...own, custom: false, at }];
+  },
+};
+/** LangChain keeps thoughts and calls among the parts, too. */
+const answered: PartKinds = {
+  kinds: { ...openaiParts, thinking: thought, reasoning: thought, tool_use: call, tool_call: call },
+  named: shown.named,
+};

@@ -3,14 +3,25 @@ import { hasKey } from '../../../lib/records.ts';
 import { boolean, filled, isFilled, isGiven, object, text, type KnownFields } from '../../check.ts';
 import { badMessages } from '../../bad-request.ts';
 import type * as chat from '../../chat/conversation.ts';
-import { anything, each, knownFields, mustBe, unknownType, type LeftOut } from '../read-call.ts';
+import {
+  anything,
+  each,
+  givenInput,
+  inputCheck,
+  knownFields,
+  mustBe,
+  type LeftOut,
+} from '../read-call.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
-import { unpackProof, unproven } from '../thoughts.ts';
+import { readParts, readResult, type PartKind, type PartKinds } from '../read-parts.ts';
+import { thoughtBlock } from '../thoughts.ts';
 
 /** Reads the system prompt and the messages of a Messages call. */
 
-const source: KnownFields = { fields: each(text, 'type', 'media_type', 'data', 'url', 'file_id') };
+const source: KnownFields = {
+  fields: { ...each(text, 'type', 'media_type', 'data', 'url', 'file_id'), content: anything },
+};
 const mark = { type: text, [cacheMark]: cacheMarkShape };
 
 const messageShape: KnownFields = { fields: each(anything, 'role', 'content') };
@@ -22,9 +33,10 @@ const blockShapes = {
   text: { fields: { text, ...mark } },
   image: { fields: { source, ...mark } },
   document: { fields: { source, title: text, context: text, ...mark } },
+  search_result: { fields: { source: text, title: text, content: anything, ...mark } },
   thinking: { fields: { type: text, thinking: text, signature: text } },
   redacted_thinking: { fields: { type: text, data: text } },
-  tool_use: { fields: { id: filled, name: filled, input: object, caller: object, ...mark } },
+  tool_use: { fields: { id: filled, name: filled, input: inputCheck, caller: object, ...mark } },
   tool_result: { fields: { tool_use_id: filled, is_error: boolean, content: anything, ...mark } },
   tool_reference: { fields: { tool_name: filled, ...mark } },
   tool_addition: toolChange,
@@ -33,24 +45,47 @@ const blockShapes = {
 
 type BlockType = keyof typeof blockShapes;
 
-const needed: Partial<Record<BlockType, readonly string[]>> = {
+const needs: Partial<Record<BlockType, readonly string[]>> = {
   text: ['text'],
   image: ['source'],
   document: ['source'],
+  search_result: ['content'],
   redacted_thinking: ['data'],
   tool_use: ['id', 'name'],
   tool_result: ['tool_use_id'],
   tool_reference: ['tool_name'],
 };
 
-const shown: BlockType[] = ['text', 'image', 'document'];
+function kindsOf(...named: BlockType[]): PartKinds {
+  const kinds = named.map((type): [string, PartKind] => {
+    const read: PartKind['read'] = (own, at, left) => blocksOf(type, own, at, left);
+    return [type, { ...blockShapes[type], read, needs: needs[type] ?? [] }];
+  });
+  return { kinds: Object.fromEntries(kinds), named, unread };
+}
+
+/** Blocks of tools that ran at Anthropic, and of history that only Anthropic can read. */
+const unread = new Set([
+  'server_tool_use',
+  'mcp_tool_use',
+  'mcp_tool_result',
+  'compaction',
+  'container_upload',
+  'fallback',
+  ...['web_search', 'web_fetch', 'code_execution', 'bash_code_execution', 'tool_search', 'advisor']
+    .concat('text_editor_code_execution')
+    .map((tool) => `${tool}_tool_result`),
+]);
+
+const shown: BlockType[] = ['text', 'image', 'document', 'search_result'];
+const ofDocument = kindsOf('text', 'image');
 /** The result of a search for tools names those that it found. */
-const ofResult: BlockType[] = [...shown, 'tool_reference'];
+const ofResult = kindsOf(...shown, 'tool_reference');
 const ofRole = {
-  user: [...shown, 'tool_result'],
-  assistant: ['text', 'thinking', 'redacted_thinking', 'tool_use'],
-  system: ['text', 'tool_addition', 'tool_removal'],
-} satisfies Record<string, BlockType[]>;
+  user: kindsOf(...shown, 'tool_result'),
+  assistant: kindsOf('text', 'thinking', 'redacted_thinking', 'tool_use'),
+  system: kindsOf('text', 'tool_addition', 'tool_removal'),
+};
 type Role = keyof typeof ofRole;
 
 /** `left` gets the names of fields that are not read. Throws `bad_messages`. */
@@ -72,7 +107,7 @@ function readMessage(message: unknown, at: string, left: LeftOut): chat.Turn[] {
 }
 
 function turnOf(by: Role, content: unknown, path: string, at: string, left: LeftOut): chat.Turn[] {
-  const blocks = readBlocks(content, path, ofRole[by], left).filter(says);
+  const blocks = readParts(content, path, ofRole[by], left).filter(says);
   if (by === 'user' && blocks.length === 0) throw badMessages(path, 'must hold at least one block');
   if (by === 'system' && blocks.length === 0) return [];
   return [{ by, name: null, blocks, at }];
@@ -84,31 +119,6 @@ function says(block: chat.Block): boolean {
   return block.type !== 'thought' || block.text !== '' || block.signature !== null;
 }
 
-function readBlocks(
-  content: unknown,
-  at: string,
-  allowed: BlockType[],
-  left: LeftOut,
-): chat.Block[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
-  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of blocks');
-  return content.flatMap((block: unknown, i) => readBlock(block, `${at}[${i}]`, allowed, left));
-}
-
-function readBlock(block: unknown, at: string, allowed: BlockType[], left: LeftOut): chat.Block[] {
-  if (!isObject(block)) throw badMessages(at, 'must be an object with a type');
-  const type = allowed.find((each) => each === block.type);
-  if (type === undefined) throw unknownType(block.type, at, allowed);
-  const own = knownFields(block, blockShapes[type], at, mustBe, left);
-  const missing = needed[type]?.find((field) => own[field] === undefined);
-  if (missing !== undefined) throw badMessages(`${at}.${missing}`, 'is missing');
-  const blocks = blocksOf(type, own, at, left);
-  // A block may become several. Its cache mark goes to the last one.
-  const last = blocks.at(-1);
-  if (cacheMark in own && last) last.mark = true;
-  return blocks;
-}
-
 /** `own`: the checked fields of the block. */
 function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): chat.Block[] {
   switch (type) {
@@ -117,14 +127,20 @@ function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): chat.B
     case 'image':
       return [{ type, media: sourceOf(own, at, /^image\/[\w.+-]+$/, 'an image'), at }];
     case 'document':
-      return documentOf(own, at);
+      return documentOf(own, at, left);
+    case 'search_result': {
+      const { title, source: from, content } = own;
+      const about = [title, from].filter(isFilled).join('\n');
+      const said = readParts(content, `${at}.content`, ofDocument, left);
+      return [...(about === '' ? [] : [{ type: 'text', text: about, at } as const]), ...said];
+    }
     case 'thinking':
-      return [thoughtOf('text', String(own.thinking ?? ''), own.signature, `${at}.signature`)];
+      return [thoughtBlock('text', String(own.thinking ?? ''), own.signature, `${at}.signature`)];
     case 'redacted_thinking':
-      return [thoughtOf('hidden', '', own.data, `${at}.data`)];
+      return [thoughtBlock('hidden', '', own.data, `${at}.data`)];
     case 'tool_use': {
-      const { id, name, input = {} } = own;
-      const call = { id: String(id), name: String(name), input: JSON.stringify(input) };
+      const { id, name, input } = own;
+      const call = { id: String(id), name: String(name), input: givenInput(input) };
       return [{ type: 'call', ...call, custom: false, at }];
     }
     case 'tool_reference':
@@ -136,27 +152,13 @@ function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): chat.B
       return [];
     case 'tool_result': {
       const { content } = own;
-      const said = isGiven(content) ? readBlocks(content, `${at}.content`, ofResult, left) : [];
-      const blocks = said.filter(says) as (chat.TextBlock | chat.MediaBlock)[];
+      const said = isGiven(content) ? readResult(content, `${at}.content`, ofResult, left) : [];
+      const blocks = said.filter(says);
       const failed = own.is_error === true;
       const marked = blocks.some((block) => block.mark) && { mark: true as const };
       return [{ type: 'result', call: String(own.tool_use_id), blocks, failed, at, ...marked }];
     }
   }
-}
-
-/** Only signed or hidden reasoning can be given back to its model as its own. */
-function thoughtOf(
-  form: 'text' | 'hidden',
-  said: string,
-  signature: unknown,
-  at: string,
-): chat.ThoughtBlock {
-  if (!isFilled(signature)) return { type: 'thought', form, text: said, ...unproven, at };
-  const { proof, ...origin } = unpackProof(signature, at);
-  return form === 'hidden'
-    ? { type: 'thought', form, text: proof, signature: null, ...origin, at }
-    : { type: 'thought', form, text: said, signature: proof, ...origin, at };
 }
 
 /** For each type of source, the field that holds its value. */
@@ -171,7 +173,7 @@ function sourceOf(own: Json, at: string, types: RegExp, what: string): chat.Medi
   const type = String(given.type);
   const field = Object.hasOwn(sourceFields, type) ? sourceFields[type] : undefined;
   if (field === undefined)
-    throw badMessages(`${at}.source.type`, 'must be base64, text, url or file');
+    throw badMessages(`${at}.source.type`, 'must be base64, text, content, url or file');
   const said = demand(given, field, at);
   const path = `${at}.source.${field}`;
   if (type !== 'base64') return mediaOf(said, path);
@@ -188,9 +190,14 @@ function demand(given: Json, field: string, at: string): string {
 }
 
 /** A document of text becomes a text that begins with its title and context. */
-function documentOf(own: Json, at: string): chat.Block[] {
+function documentOf(own: Json, at: string, left: LeftOut): chat.Block[] {
   const { title, context } = own;
   const given = own.source as Json;
+  if (given.type === 'content') {
+    const about = [title, context].filter(isFilled).join('\n\n');
+    const said = readParts(given.content, `${at}.source.content`, ofDocument, left);
+    return [{ type: 'text', text: about, at }, ...said];
+  }
   if (given.type === 'text') {
     const said = [title, context, demand(given, 'data', at)].filter(isFilled).join('\n\n');
     return [{ type: 'text', text: said, at }];

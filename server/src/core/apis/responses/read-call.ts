@@ -38,6 +38,7 @@ const shape: checks.KnownFields = {
       'tools',
       'tool_choice',
       'max_output_tokens',
+      'max_tokens',
     ),
     ...common.each(common.anything, 'background', 'store', 'stream'),
     stream_options: common.streamOptions,
@@ -96,7 +97,9 @@ export function readResponsesCall(body: Json): ReadCall {
     model,
     stream: common.readFlag(body.stream, 'stream'),
     max_tokens:
-      common.readTokenLimit(body.max_output_tokens, 'max_output_tokens') ?? maxTokensDefault,
+      common.readTokenLimit(body.max_output_tokens, 'max_output_tokens') ??
+      common.readTokenLimit(body.max_tokens, 'max_tokens') ??
+      maxTokensDefault,
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
     ignored: [...vainIn(body), ...left.names],

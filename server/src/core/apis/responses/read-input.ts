@@ -1,10 +1,17 @@
 import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badMessages } from '../../bad-request.ts';
-import type { Block, MediaBlock, TextBlock, Turn } from '../../chat/conversation.ts';
+import type { Block, Turn } from '../../chat/conversation.ts';
 import * as common from '../read-call.ts';
 import { filled, isFilled, isGiven, text, type Check, type KnownFields } from '../../check.ts';
-import { mediaIn, saysNothing } from '../../chat/chat-media.ts';
+import { saysNothing } from '../../chat/chat-media.ts';
 import { callersName } from '../writing.ts';
+import {
+  openaiParts,
+  readParts,
+  readResult,
+  type PartKind,
+  type PartKinds,
+} from '../read-parts.ts';
 import { namesOf } from './tools.ts';
 import { responsesFormat, unpack, unpackThoughts, type Thought } from '../thoughts.ts';
 
@@ -20,6 +27,16 @@ interface Reading {
   thoughts: number;
   left: common.LeftOut;
 }
+
+const { text: textKind, refusal, ...media } = openaiParts;
+const shown: PartKinds = {
+  kinds: { text: textKind, ...media },
+  named: ['input_text', 'input_image', 'input_file', 'input_audio'],
+};
+const answered: PartKinds = {
+  kinds: { text: textKind, refusal },
+  named: ['output_text', 'refusal'],
+};
 
 type ReadItem = (item: Json, at: string, reading: Reading) => void;
 
@@ -141,23 +158,15 @@ function addMessage(item: Json, at: string, reading: Reading): void {
   const place = `${at}.content`;
   if (role !== 'user' && role !== 'system' && role !== 'developer' && role !== 'assistant')
     throw badMessages(`${at}.role`, 'must be one of user, system, developer, assistant');
-  const read = role === 'assistant' ? answerPart : partOf;
+  const known = role === 'assistant' ? answered : shown;
   const more = role === 'assistant' && isFilled(phase) && { phase };
-  const blocks = partsIn<Block>(content, place, reading, read);
+  const isSilent = role === 'assistant' && !isGiven(content);
+  const blocks = isSilent ? [] : readParts(content, place, known, reading.left);
   if (role !== 'assistant' && blocks.length === 0)
     throw badMessages(place, 'must hold at least one part');
   const said = blocks.filter((block) => !('text' in block) || block.text !== '');
   const phased = said.map((block) => ({ ...block, ...more }));
   addBlocks(reading, role, phased, at);
-}
-
-/** A part of one message of the assistant. */
-function answerPart(part: Json, at: string): Block {
-  const { type } = part;
-  if (type === 'refusal') return { type, text: checked(part, 'refusal', at), at };
-  if (type === 'output_text' || type === 'input_text')
-    return { type: 'text', text: checked(part, 'text', at), at };
-  throw badMessages(`${at}.type`, 'must be one of output_text, refusal');
 }
 
 function addReasoning(item: Json, at: string, reading: Reading): void {
@@ -221,8 +230,12 @@ function idOf(item: Json, at: string): string {
 /** Other APIs want results directly behind the calls, so what is in between comes after them. */
 function addOutput(item: Json, at: string, reading: Reading): void {
   const call = idOf(item, at);
-  const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
-  const result: Block = { type: 'result', call, blocks, failed: false, at };
+  const { output: given } = item;
+  // Older clients send an object that also says whether the call succeeded.
+  const [said, success] =
+    isObject(given) && 'content' in given ? [given.content, given.success] : [given];
+  const blocks = readResult(said, `${at}.output`, shown, reading.left);
+  const result: Block = { type: 'result', call, blocks, failed: success === false, at };
   const { turns, callers } = reading;
   const caller = callers.get(call);
   const place = caller ? turns.lastIndexOf(caller) + 1 : turns.length;
@@ -240,7 +253,7 @@ function addFound(item: Json, at: string, reading: Reading): void {
 /** Other APIs have no such output: it becomes a message of the user that says where it is from. */
 function addUncalled(item: Json, at: string, reading: Reading): void {
   const from = textsOf(item, at, 'namespace', 'name').join('.') || 'a tool';
-  const blocks = partsIn(item.output, `${at}.output`, reading, partOf);
+  const blocks = readResult(item.output, `${at}.output`, shown, reading.left);
   addLabelled(`Output of ${from}:`, blocks, at, reading);
 }
 
@@ -248,18 +261,25 @@ function addUncalled(item: Json, at: string, reading: Reading): void {
 function addAgents(item: Json, at: string, reading: Reading): void {
   const [author = 'an agent', recipient] = textsOf(item, at, 'author', 'recipient');
   const to = recipient === undefined ? '' : ` to ${recipient}`;
-  const blocks = partsIn(item.content, `${at}.content`, reading, agentsPart);
+  const blocks = readParts(item.content, `${at}.content`, agents, reading.left);
   addLabelled(`Message of ${author}${to}:`, blocks, at, reading);
 }
 
 /** Codex calls every such text encrypted, but only OpenAI's models encrypt. */
-function agentsPart(part: Json, at: string, { left }: Reading): TextBlock | MediaBlock | [] {
-  if (part.type !== 'encrypted_content') return partOf(part, at);
-  const said = checked(part, 'encrypted_content', at);
-  if (!/^gAAAA[\w-]+=*$/.test(said)) return { type: 'text', text: said, at };
-  left.add(at, 'encrypted_content');
-  return [];
-}
+const encrypted: PartKind = {
+  fields: { encrypted_content: text },
+  needs: ['encrypted_content'],
+  read({ encrypted_content }, at, left) {
+    const said = String(encrypted_content);
+    if (!/^gAAAA[\w-]+=*$/.test(said)) return [{ type: 'text', text: said, at }];
+    left.add(at, 'encrypted_content');
+    return [];
+  },
+};
+const agents: PartKinds = {
+  kinds: { ...openaiParts, encrypted_content: encrypted },
+  named: shown.named,
+};
 
 function textsOf(item: Json, at: string, ...fields: string[]): string[] {
   return fields.filter((each) => isGiven(item[each])).map((each) => checked(item, each, at));
@@ -270,50 +290,6 @@ function addLabelled(label: string, blocks: Block[], at: string, reading: Readin
   if (first?.type === 'text') blocks[0] = { ...first, text: `${label}\n${first.text}` };
   else blocks.unshift({ type: 'text', text: label, at });
   addBlocks(reading, 'user', blocks, at);
-}
-
-const ofParts =
-  'type text refusal encrypted_content annotations logprobs image_url file_id file_data file_url filename';
-const partShape: KnownFields = {
-  fields: { ...common.each(common.anything, ...ofParts.split(' ')), detail: common.detail },
-};
-
-function partsIn<B extends Block>(
-  content: unknown,
-  at: string,
-  reading: Reading,
-  read: (part: Json, at: string, reading: Reading) => B | [],
-): (B | TextBlock)[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
-  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
-  return content.flatMap((each: unknown, k) => {
-    const place = `${at}[${k}]`;
-    const { left } = reading;
-    const own = common.knownFields(objectOf(each), partShape, place, common.mustBe, left);
-    return read(own, place, reading);
-  });
-}
-
-function partOf(part: Json, at: string): TextBlock | MediaBlock {
-  const { type } = part;
-  if (type === 'input_text' || type === 'output_text')
-    return { type: 'text', text: checked(part, 'text', at), at };
-  if (type === 'input_image') return imageOf(part, at);
-  if (type === 'input_file') return fileOf(part, at);
-  throw badMessages(`${at}.type`, 'must be one of input_text, input_image, input_file');
-}
-
-function imageOf(image: Json, at: string): MediaBlock {
-  const { detail } = image;
-  const media = mediaIn(image, at, ['image_url', 'file_id']);
-  if (media === null) throw badMessages(at, 'must have image_url or file_id');
-  return { type: 'image', media, at, ...(isFilled(detail) && { detail }) };
-}
-
-function fileOf(file: Json, at: string): MediaBlock {
-  const media = mediaIn(file, at, ['file_id', 'file_data', 'file_url']);
-  if (media === null) throw badMessages(at, 'must have file_id, file_data or file_url');
-  return { type: 'file', media, at };
 }
 
 function checked(item: Json, field: string, at: string, { is, test }: Check = text): string {

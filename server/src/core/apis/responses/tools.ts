@@ -94,9 +94,11 @@ function distinct(tools: ReadTool[]): ReadTool[] {
   });
 }
 
-function readTool(tool: unknown, at: string, namespace: string | null, left: LeftOut): ReadTool {
-  if (!isObject(tool)) throw badField(at, 'an object');
-  const { type } = tool;
+function readTool(given: unknown, at: string, namespace: string | null, left: LeftOut): ReadTool {
+  if (!isObject(given)) throw badField(at, 'an object');
+  const { type = 'function', function: inner } = given;
+  // Clients of chat completions put the fields of a function into another object.
+  const tool = type === 'function' && isObject(inner) ? inner : given;
   if (type !== 'function' && type !== 'custom') throw hosted(`${at}.type`, type);
   const shape = type === 'function' ? functionShape : customShape;
   const own = knownFields(tool, shape, at, badField, left);
