@@ -16,12 +16,19 @@ const lifeSign =
 const endMark = /^"?\[?done\]*"?$/i;
 /** Names of fields with counts. Nearly every piece has none, and is not searched for them. */
 const counts = /usage|timings|eval_count|metrics|billed_units/i;
-/** Fields in which some gateways wrap each piece of a chat completion. */
+/** Fields in which some gateways wrap each piece of a reply. */
 const wrappers = ['data', 'result', 'response', 'output', 'body'];
 
-function isCompletion(value: unknown): value is Json {
-  return isObject(value) && Array.isArray(value.choices);
+/** Whether a value is a reply, or a piece of one, in any of the APIs. */
+function isReply(value: unknown): value is Json {
+  if (!isObject(value)) return false;
+  const { type, choices, output, role, content } = value;
+  const isEvent = isFilled(type) && typeForm.test(type);
+  const isMessage = role === 'assistant' && content !== undefined;
+  return isEvent || Array.isArray(choices ?? output) || isMessage;
 }
+
+const typeForm = /^(message(_start|_delta|_stop)?$|content_block_|response\.)/;
 
 type ReplyBody = AsyncIterable<Uint8Array | Json> | Iterable<Json>;
 
@@ -133,8 +140,8 @@ class Reading {
     const isDeep = text.length > 2 * depthMax && !isWithinDepth(piece, depthMax);
     if (!isObject(piece) || isDeep)
       throw name === 'error' ? failedReply(text) : unreadableReply(text);
-    const wrapper =
-      'choices' in piece ? undefined : wrappers.find((each) => isCompletion(piece[each]));
+    const isBare = 'choices' in piece || isReply(piece);
+    const wrapper = isBare ? undefined : wrappers.find((each) => isReply(piece[each]));
     const own = wrapper === undefined ? piece : { ...piece, ...objectOf(piece[wrapper]) };
     this.#reader.read(own, name, mayCount);
     const error = errorIn(own) ?? (name === 'error' ? own : null);
@@ -208,15 +215,18 @@ function statedIn(piece: Json): Json | null {
   if (code !== 0) return { code, message: status_msg };
   const { Code, Message } = objectOf(objectOf(piece.Response).Error);
   if (isFilled(Code)) return { code: Code, message: Message };
-  if (Array.isArray(piece.choices) || saysNoFault(piece)) return null;
+  if (isReply(piece) || saysNoFault(piece)) return null;
   return words.some((word) => isWords(piece[word])) ? piece : null;
 }
 
 /** A sign of life, or a success without a part of the reply, may have words, too. */
 function saysNoFault({ code, status, type, object, event }: Json): boolean {
   const isSign = [type, object, event].some((each) => isFilled(each) && lifeSign.test(each));
-  return isSign || /^(0|200|ok|success)$/i.test(String(code ?? status));
+  return isSign || noFault.test(String(code ?? status));
 }
+
+const noFault =
+  /^(0|200|202|ok|success|accepted|(in_?)?queued?|pending|waiting|scheduled|start(ing|ed)|loading|processing|in_?progress|running)$/i;
 
 /** Gateways put the error of the server behind them into their own. */
 function innermost(error: Json): Json {
