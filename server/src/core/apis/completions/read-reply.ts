@@ -27,6 +27,17 @@ export const completionsReader: OpenReader = (context, tell) => {
   /** The reply failed. Its usage may still come. */
   let failure: ReplyBroken | null = null;
   let stop: string | null = null;
+  /** Other choices that call tools. */
+  const calling: Json[] = [];
+
+  /** Copilot puts the calls of a message into a choice of their own. */
+  function readCallsAside(): void {
+    const aside = calling.map((choice) => numberOf(choice, 0));
+    for (const choice of calling.filter((_, i) => aside[i] === aside[0])) {
+      const { message: own, isPiece } = messageIn(choice);
+      message.read({ message: { tool_calls: own.tool_calls }, isPiece }, {}, false);
+    }
+  }
 
   function readEnd(choice: Json, word: unknown): void {
     const reason = pieces.finishOf(word);
@@ -42,7 +53,11 @@ export const completionsReader: OpenReader = (context, tell) => {
 
   return {
     read(piece, _name, mayCount = true) {
-      const choice = choiceIn(piece, number);
+      const choices = choicesIn(piece.choices).filter(isObject);
+      const choice = choiceIn(piece, choices, number);
+      for (const other of choices)
+        if (other !== choice && itemsOf(messageIn(other).message.tool_calls)[0])
+          calling.push(other);
       const sent = messageIn(choice ?? {});
       const word = endOf(choice ?? {}, sent.message, piece);
       const report = mayCount ? reportIn(piece) : null;
@@ -68,6 +83,7 @@ export const completionsReader: OpenReader = (context, tell) => {
       // A usage ends a reply, too, unless something follows it.
       const hasEnded = hasSaid && (at === 'mark' || (at === 'last' && isCounted));
       if (finish === null && !isWhole && !hasEnded) throw endedEarly();
+      if (!message.hasCalls()) readCallsAside();
       say({ type: 'end', reason: message.end(finish), stop });
     },
     cut: message.cut,
@@ -101,6 +117,7 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
       }
       hasDelta ||= isPiece;
     },
+    hasCalls: () => tools !== null && tools.calls.all.length > 0,
     /** The reason of the end, from what is told of it. */
     end: (told: FinishReason | null) => (tools ?? openTools()).calls.end(told),
     cut: () => tools?.calls.cut(),
@@ -133,7 +150,7 @@ function readContent(message: Json, form: pieces.TextForm, readers: Readers): vo
 function partsIn(content: unknown, isThought: boolean): [unknown[], unknown] {
   if (Array.isArray(content)) {
     const thinking = content.filter(isThinking);
-    return [thinking, content.filter((part) => !thinking.includes(part))];
+    return [thinking, content.filter((part) => !isThinking(part))];
   }
   const said = pieces.wordsOf(content);
   if (!isThought && !said.includes('</thought>')) return [[], said];
@@ -222,18 +239,13 @@ function endOf(...places: [choice: Json, message: Json, piece: Json]): unknown {
  * the reply. Some services give their only choice another number than 0.
  */
 function choiceIn(
-  { choices, message, done, done_reason }: Json,
+  { message, done, done_reason }: Json,
+  choices: Json[],
   number: number | null,
 ): Json | undefined {
-  const list = choicesIn(choices).filter(isObject);
-  const read = number ?? Math.min(...list.map((each) => numberOf(each, 0)));
-  const own = list.find((each) => numberOf(each, read) === read);
-  // Copilot puts the calls of a whole message into a choice of their own.
-  const calls = list
-    .map((each) => objectOf(each.message).tool_calls)
-    .find((each) => itemsOf(each)[0]);
-  if (isObject(own?.message) && calls !== undefined)
-    return { ...own, message: { ...own.message, tool_calls: calls } };
+  const least = (read: number, each: Json) => Math.min(read, numberOf(each, 0));
+  const read = number ?? choices.reduce(least, Infinity);
+  const own = choices.find((each) => numberOf(each, read) === read);
   if (own !== undefined || !isObject(message)) return own;
   // Ollama's own form, in which each line has the next piece of the message.
   return { delta: message, finish_reason: done === true ? (done_reason ?? 'stop') : null };
