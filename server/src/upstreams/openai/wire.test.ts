@@ -19,6 +19,16 @@ const errors: [error: object, why: string][] = [
   [{ code: 1002, message: 'rate limit' }, 'busy'],
   [{ message: 'litellm.RateLimitError: limit reached' }, 'busy'],
   [{ message: 'prompt too long; exceeded max context length by 9 tokens' }, 'rejected'],
+  [
+    {
+      code: 'unsupported_value',
+      message: 'To stream this model, your organization must be verified',
+    },
+    'credential',
+  ],
+  [{ code: 'invalid_value', message: 'Audio needs credits on the account' }, 'unknown'],
+  [{ type: 'image_too_large', message: 'Such images are not in the quota' }, 'unknown'],
+  [{ code: 'unsupported_value', message: 'n must be 1' }, 'rejected'],
   [{ message: 'the model said: insufficient balance, rate limit, invalid api key' }, 'unknown'],
 ];
 

@@ -119,6 +119,9 @@ const lacksWords = new RegExp(
     'invocation of model .{1,200} on-demand|the chatcompletion operation does not work',
     "the provided model identifier is invalid|could not resolve the foundation model|you don't have access to the model",
     "function '[\\w-]+': not found for account|(inference error )?degraded function",
+    // A file of the server's own.
+    '(\\[errno 2\\] )?no such file or directory',
+    "(cannot|can't|could not|failed to|unable to) (open|load|read|find) (?!.*://).{0,200}(/models?/|\\.(gguf|ggml|safetensors|onnx)\\b)",
     '"[^"]{1,200}" does not support chat$|(resource |page )?not found\\.?$|unsupported api version)',
   ].join('|'),
   'i',
@@ -136,7 +139,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     401,
     /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)|organi[sz]ation_(restricted|deactivated)|expired_?token|unrecognized_?client|access_?denied/i,
-    /^((this|your) organi[sz]ation (has been|must be)|user location is not supported|this credential is only authorized|api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|the security token included|token expired|令牌已过期|无效的令牌)/i,
+    /^((to [\w ]{1,40}, )?(this|your) organi[sz]ation (has been|must be)|user location is not supported|this credential is only authorized|api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|the security token included|token expired|令牌已过期|无效的令牌)/i,
   ],
   [
     429,
@@ -165,7 +168,8 @@ function meantStatus(status: number, error: Json): number {
   const possible = unclear.has(status) ? blames : status === 413 ? [] : blames.slice(0, 1);
   const known = possible.find(([, code, words]) => code.test(codes) || words.test(message));
   if (known) return known[0];
-  return status >= 424 && unclear.has(status) && blamesCall(error, message) ? 400 : status;
+  const isCallers = blamesCall(error, message) && !accountToBlame.test(message);
+  return status >= 424 && unclear.has(status) && isCallers ? 400 : status;
 }
 
 /**
@@ -208,9 +212,7 @@ function statusOf(error: unknown): number {
   if (code !== undefined) return code;
   const stated = statuses[String(error.code)] ?? statuses[String(error.type)];
   if (stated !== undefined) return stated;
-  const words = messageIn(error) ?? '';
-  const isCallers = blamesCall(error, words) && !accountToBlame.test(words);
-  return isCallers || blamesInput(error, words) ? 400 : 500;
+  return blamesInput(error, messageIn(error) ?? '') ? 400 : 500;
 }
 
 /** The beginning of an error's body, as far as it arrived. */
