@@ -38,6 +38,15 @@ export function omitBlocks(writing: WriteContext, what: string): Json[] {
   return [];
 }
 
+/** Without tools, an upstream of these APIs is not told whether calls may be parallel. */
+export function omitParallel(writing: WriteContext): Json {
+  return writing.conversation.parallel === false ? omitField(writing, 'parallel') : {};
+}
+
+export function omitPhase(blocks: readonly Block[], writing: WriteContext): void {
+  if (blocks.some((block) => 'phase' in block)) omitField(writing, 'phase');
+}
+
 export function cacheControlOf(mark: true | undefined, writing: WriteContext): Json {
   if (!mark) return {};
   const { cacheControl } = writing.dialect;
@@ -223,6 +232,7 @@ const names = {
     logprobs: 'include',
     thought: 'input[].encrypted_content',
     phase: 'input[].phase',
+    summary: 'reasoning.summary',
     detail: 'input[].content[].detail',
     strict: 'tools[].strict',
   },

@@ -68,6 +68,7 @@ function settingsOf(writing: CompletionsContext): Json {
     return dialect.passes.has(name) ? { [name]: value } : common.omitField(writing, name);
   };
   const thinking = common.dropsThinking(conversation) ? settings.thinking : null;
+  if (settings.summary !== null) common.omitField(writing, 'summary');
   return {
     temperature,
     top_p,
@@ -91,7 +92,7 @@ function formatOf({ format }: chat.Conversation): Json | null {
 
 function toolsOf(writing: CompletionsContext): Json {
   const { tools, parallel } = writing.conversation;
-  if (tools.length === 0) return {};
+  if (tools.length === 0) return common.omitParallel(writing);
   return {
     tools: tools.map((tool) => toolOf(tool, writing)),
     tool_choice: common.choiceOf(
@@ -194,6 +195,7 @@ function mediaOf({ blocks, call }: chat.ResultBlock, writing: CompletionsContext
 function messageOf(turn: chat.Turn, blocks: chat.Block[], writing: CompletionsContext): Json {
   const { dialect } = writing;
   const { by, name, audio_id } = turn;
+  common.omitPhase(blocks, writing);
   const role = by === 'developer' && !dialect.developer ? 'system' : by;
   const calls = blocks.filter((block) => block.type === 'call');
   const [thoughts, proofs] = thoughtsIn(blocks, writing);

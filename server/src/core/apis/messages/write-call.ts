@@ -135,8 +135,9 @@ function isClaudes({ form, text, signature, format }: Thought): boolean {
 
 function toolsOf(writing: MessagesContext): Json {
   const { tools, choice } = writing.conversation;
-  const offered = tools.filter(({ name }) => choice.only === null || choice.only.includes(name));
-  if (offered.length === 0) return {};
+  if (tools.length === 0) return common.omitParallel(writing);
+  const isAll = choice.only === null || choice.only.length === 0;
+  const offered = isAll ? tools : tools.filter(({ name }) => choice.only!.includes(name));
   return { tools: offered.map((tool) => toolOf(tool, writing)), tool_choice: choiceOf(writing) };
 }
 
@@ -153,11 +154,13 @@ function toolOf(
   };
 }
 
-function choiceOf({ conversation, names }: MessagesContext): Json | undefined {
+function choiceOf(writing: MessagesContext): Json | undefined {
+  const { conversation, names } = writing;
   const { choice, parallel } = conversation;
+  if (choice.only?.length === 0 && choice.mode === 'any') common.omitField(writing, 'tool_choice');
   const single = parallel === false && { disable_parallel_tool_use: true };
   if (choice.tool !== null) return { type: 'tool', name: names.sent(choice.tool), ...single };
-  if (choice.mode === 'none') return { type: 'none' };
+  if (choice.mode === 'none' || choice.only?.length === 0) return { type: 'none' };
   if (choice.mode === null && !single) return undefined;
   return { type: choice.mode ?? 'auto', ...single };
 }
@@ -205,6 +208,7 @@ function addMessage(messages: Message[], role: Message['role'], content: Json[])
 function blocksOf({ by, blocks, name, audio_id }: chat.Turn, writing: MessagesContext): Json[] {
   if (name !== null) common.omitField(writing, 'name');
   if (audio_id !== undefined) common.omitField(writing, 'audio');
+  common.omitPhase(blocks, writing);
   return blocks.flatMap((block) =>
     blockOf(block, by, writing).map((each) => ({
       ...each,

@@ -102,12 +102,12 @@ export function readResponsesCall(body: Json): ReadCall {
       maxTokensDefault,
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
-    ignored: [...vainIn(body), ...left.names],
+    ignored: [...withoutEffect(body), ...left.names],
   };
 }
 
 /** Names of fields without effect. A reply is never stored, and a prompt is never shortened. */
-function vainIn({ store, truncation, include }: Json): string[] {
+function withoutEffect({ store, truncation, include }: Json): string[] {
   const isUnknown = itemsOf(include).some((each) => each !== proofsOf && each !== logprobsOf);
   const vain = { store: store === true, truncation: truncation === 'auto', include: isUnknown };
   return Object.entries(vain).flatMap(([name, isVain]) => (isVain ? [name] : []));
