@@ -245,10 +245,10 @@ function blame(
 
 /** A refusal after the reply began. After its first words, agents act on a too long prompt only. */
 function lateRefusal(error: unknown, run: ChatRun, reply: GatheredReply): ApiError | null {
-  const endRefused = error instanceof ReplyBroken ? error.refused : null;
-  if (endRefused === null) return null;
-  const isTooLong = endRefused.refusal.reason === 'messages_too_long';
-  return isTooLong || reply.text() === '' ? rejection(endRefused, run) : null;
+  const refused = error instanceof ReplyBroken ? error.refused : null;
+  if (refused === null) return null;
+  const isTooLong = refused.refusal.reason === 'messages_too_long';
+  return isTooLong || reply.text() === '' ? rejection(refused, run) : null;
 }
 
 /** How an unfinished reply is billed: as abandoned by the caller, or as broken off. */

@@ -164,6 +164,7 @@ export const MessageEvent = s.named(
       'content_block_stop',
       'message_delta',
       'message_stop',
+      'ping',
       'error',
     ]),
     message: s.optional(Message),
