@@ -949,3 +949,12 @@ test('a call whose id an earlier turn has used gets another one', async () => {
   const reply = shortOf(await read(completionsReader, said, Infinity, of));
   assert.deepEqual(reply, two(own(0), 'b'));
 });
+
+test('a list of more choices than a function takes arguments', async () => {
+  const choices = Array.from({ length: 200_000 }, (_, i) => ({ index: i + 1, delta: {} }));
+  const [first, last] = [hi.choices, stop.choices].map(([own]) => ({ ...own, index: 0 }));
+  const body = JSON.stringify({ choices: [...choices, { ...first, finish_reason: 'stop' }] });
+  assert.deepEqual(shortOf(await read(completionsReader, body)), ['text Hi', 'stop']);
+  const pieces = eventsOf([{ choices: [...choices, first] }, { choices: [last] }], marked);
+  assert.deepEqual(shortOf(await read(completionsReader, pieces)), ['text Hi', 'stop']);
+});
