@@ -27,17 +27,7 @@ export const completionsReader: OpenReader = (context, tell) => {
   /** The reply failed. Its usage may still come. */
   let failure: ReplyBroken | null = null;
   let stop: string | null = null;
-  /** Other choices that call tools. */
-  const calling: Json[] = [];
-
-  /** Copilot puts the calls of a message into a choice of their own. */
-  function readCallsAside(): void {
-    const aside = calling.map((choice) => numberOf(choice, 0));
-    for (const choice of calling.filter((_, i) => aside[i] === aside[0])) {
-      const { message: own, isPiece } = messageIn(choice);
-      message.read({ message: { tool_calls: own.tool_calls }, isPiece }, {}, false);
-    }
-  }
+  const aside = callsAside();
 
   function readEnd(choice: Json, word: unknown): void {
     const reason = pieces.finishOf(word);
@@ -55,9 +45,7 @@ export const completionsReader: OpenReader = (context, tell) => {
     read(piece, _name, mayCount = true) {
       const choices = choicesIn(piece.choices).filter(isObject);
       const choice = choiceIn(piece, choices, number);
-      for (const other of choices)
-        if (other !== choice && itemsOf(messageIn(other).message.tool_calls)[0])
-          calling.push(other);
+      aside.add(choices.filter((each) => each !== choice));
       const sent = messageIn(choice ?? {});
       const word = endOf(choice ?? {}, sent.message, piece);
       const report = mayCount ? reportIn(piece) : null;
@@ -83,12 +71,32 @@ export const completionsReader: OpenReader = (context, tell) => {
       // A usage ends a reply, too, unless something follows it.
       const hasEnded = hasSaid && (at === 'mark' || (at === 'last' && isCounted));
       if (finish === null && !isWhole && !hasEnded) throw endedEarly();
-      if (!message.hasCalls()) readCallsAside();
+      if (!message.hasCalls()) for (const sent of aside.calls()) message.read(sent, {}, false);
       say({ type: 'end', reason: message.end(finish), stop });
     },
     cut: message.cut,
   };
 };
+
+/** Copilot puts the calls of a message into a choice of their own. */
+function callsAside() {
+  let number: number | null = null;
+  const calls: SentMessage[] = [];
+  return {
+    /** `choices`: those that are not read. */
+    add(choices: Json[]): void {
+      for (const choice of choices) {
+        const { message, isPiece } = messageIn(choice);
+        const { tool_calls } = message;
+        if (!itemsOf(tool_calls)[0]) continue;
+        number ??= numberOf(choice, 0);
+        if (number === numberOf(choice, 0)) calls.push({ message: { tool_calls }, isPiece });
+      }
+    },
+    /** Those of the first such choice. */
+    calls: () => calls,
+  };
+}
 
 function messageReader(context: ReplyContext, say: EmitEvent) {
   const thoughts = pieces.replyThoughts(say);
