@@ -158,10 +158,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.goto(`${base}/dashboard/money`);
       const line = (kind: string) => page.locator(`[data-line=${kind}]`);
       await line('deposit').getByText('Balance $1.00', { exact: true }).waitFor();
-      assert.match(
-        await line('adjustment').innerText(),
-        /−\$0\.000022\s+Balance \$0\.999978$/,
-      );
+      assert.match(await line('adjustment').innerText(), /−\$0\.000022\s+Balance \$0\.999978$/);
       await page.locator('[data-day]').getByText('Out $0.000022 · In $1.00').waitFor();
       await page.getByText('Ledger', { exact: true }).click();
       await page.getByText('$0.999978').waitFor();
