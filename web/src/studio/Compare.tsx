@@ -1,15 +1,24 @@
 import './studio-texts.ts';
-import { Button, Group, MultiSelect, Skeleton, Text, Title } from '@mantine/core';
-import { IconArrowRight, IconColumns } from '@tabler/icons-react';
+import {
+  Button,
+  Group,
+  MultiSelect,
+  SimpleGrid,
+  Skeleton,
+  Text,
+  Title,
+  UnstyledButton,
+} from '@mantine/core';
+import { IconArrowRight } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { QueryLink, useQueryOf } from '../address.ts';
 import type { Estimate, Model } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
-import { Empty } from '../components/list/Empty.tsx';
-import { Dimmed } from '../components/styles.ts';
+import { Dimmed, Note } from '../components/styles.ts';
 import { Usd } from '../components/text.tsx';
+import { Cover } from './Cover.tsx';
 import { useRequest } from '../requests/request-data.ts';
 import { useAccount } from '../session.tsx';
 import { commonModel, comparedMax, takeSameInput } from './same-input.ts';
@@ -69,14 +78,34 @@ export function Compare() {
         />
       )}
       {models.data && chosen.length < 2 && (
-        <Empty
-          icon={<IconColumns />}
-          title={t('compare.none_title')}
-          text={t('compare.none_text')}
+        <Offered
+          models={fitting.filter((each) => !chosen.includes(each))}
+          onChoose={(id) => choose([...chosen.map((each) => each.id), id])}
         />
       )}
       {chosen.length >= 2 && <Side key={chosen.map(({ id }) => id).join(' ')} models={chosen} />}
     </>
+  );
+}
+
+/** The models that may be compared, to press. */
+function Offered({ models, onChoose }: { models: Model[]; onChoose: (id: string) => void }) {
+  const { t } = useTranslation('studio');
+  return (
+    <section aria-label={t('compare.choose')}>
+      <Dimmed mb="md">{t('compare.none_text')}</Dimmed>
+      <SimpleGrid cols={{ base: 2, xs: 3, md: 4, lg: 5 }} spacing="md">
+        {models.map((each) => (
+          <UnstyledButton key={each.id} onClick={() => onChoose(each.id)} title={each.id}>
+            <Cover model={each} />
+            <Text size="sm" fw={500} mt={6} truncate>
+              {each.name}
+            </Text>
+            <Note truncate>{t(`task.${each.task}`, { defaultValue: each.task })}</Note>
+          </UnstyledButton>
+        ))}
+      </SimpleGrid>
+    </section>
   );
 }
 

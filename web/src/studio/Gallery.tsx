@@ -1,7 +1,6 @@
 import './studio-texts.ts';
 import {
   Box,
-  Chip,
   Group,
   SegmentedControl,
   Select,
@@ -18,6 +17,7 @@ import { useQueryOf } from '../address.ts';
 import { gallerySearch } from './search.ts';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import { Dimmed, Note, Heading, PlainButton } from '../components/styles.ts';
+import { FilterSelect } from '../components/list/FilterSelect.tsx';
 import { Empty } from '../components/list/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
@@ -115,7 +115,9 @@ function Filters(props: {
   useEffect(() => setText(wish.q ?? ''), [wish.q]);
   const ofKind = models.filter(({ kind }) => !wish.kind || kind === wish.kind);
   const offered = ofKind.map(({ task }) => task);
-  const tasks = [...new Set(wish.task ? [...offered, wish.task] : offered)].toSorted();
+  const tasks = [...new Set(wish.task ? [...offered, wish.task] : offered)]
+    .map((task) => ({ value: task, label: t(`task.${task}`, { defaultValue: task }) }))
+    .toSorted((a, b) => a.label.localeCompare(b.label));
   return (
     <Stack gap="sm" mb="lg">
       <Group gap="sm" align="end">
@@ -140,6 +142,16 @@ function Filters(props: {
             if (key === 'Enter' && first && wish.q) void navigate({ to: addressOf(first) });
           }}
         />
+        {(tasks.length > 1 || wish.task) && (
+          <FilterSelect
+            label={t('gallery.task')}
+            all={t('gallery.all_tasks')}
+            data={tasks}
+            value={wish.task}
+            onChange={(task) => change({ task })}
+            width={190}
+          />
+        )}
         <Select
           aria-label={t('gallery.sort_by')}
           data={sorts.map((each) => ({ value: each, label: t(`gallery.sort.${each}`) }))}
@@ -161,21 +173,6 @@ function Filters(props: {
         value={wish.kind ?? ''}
         onChange={(kind) => change({ kind: kind || undefined, task: undefined })}
       />
-      {tasks.length > 1 && (
-        <Group gap={6} role="group" aria-label={t('gallery.task')} className={classes.tasks}>
-          {tasks.map((task) => (
-            <Chip
-              key={task}
-              size="xs"
-              variant="light"
-              checked={wish.task === task}
-              onChange={(on) => change({ task: on ? task : undefined })}
-            >
-              {t(`task.${task}`, { defaultValue: task })}
-            </Chip>
-          ))}
-        </Group>
-      )}
     </Stack>
   );
 }

@@ -21,6 +21,7 @@ addTexts('studio', {
     kinds: kindWords,
     all: ['All', 'Все'],
     task: ['Task', 'Задача'],
+    all_tasks: ['All tasks', 'Все задачи'],
     none_title: ['No matching models', 'Ничего не подходит'],
     none_text: [
       'Try other words or remove a filter.',
@@ -295,10 +296,9 @@ addTexts('studio', {
       'After the first, the list offers models that take the same input.',
       'После первой в списке останутся модели, которые берут то же самое.',
     ],
-    none_title: ['Choose two models', 'Выберите две модели'],
     none_text: [
-      'Then one form fills in all of them, and their results stand side by side.',
-      'Заполните форму один раз для всех, и результаты встанут рядом.',
+      'Choose at least two. Then one form fills in all of them, and their results stand side by side.',
+      'Выберите хотя бы две. Одна форма заполнит их все, и результаты встанут рядом.',
     ],
     waiting: ['Not run yet', 'Ещё не запускали'],
     go_on: ['Go on with {{name}}', 'Продолжить с {{name}}'],

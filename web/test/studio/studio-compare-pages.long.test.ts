@@ -17,7 +17,7 @@ describe('the comparison', { skip: withoutBrowser() ?? false }, () => {
     test(`runs both models once at the summed price, and goes on with one, at ${size} width`, async () => {
       const { page, context, account, faults } = await studio.visit({ viewport });
       await page.goto(`${studio.base}/studio/compare`);
-      await page.getByText('Choose two models').waitFor();
+      await page.getByText('Choose at least two.').waitFor();
       assert.deepEqual(await barriers(page), []);
       const choose = page.getByRole('combobox', { name: 'Models' });
       await choose

@@ -16,6 +16,7 @@ import {
   defaultsOf,
   fieldsOf,
   missing,
+  sidesOf,
 } from '../../src/studio/form/schema.ts';
 
 /**
@@ -160,6 +161,22 @@ describe('integers beyond 2^53 in the pages', () => {
 });
 
 describe('the form of a model', () => {
+  test('draws each shape by its own sides', () => {
+    const drawn = {
+      '16:9': [16, 9],
+      '1024x1365': [1024, 1365],
+      '2560*1440': [2560, 1440],
+      square_hd: [1, 1],
+      portrait_4_3: [3, 4],
+      portrait_16_9: [9, 16],
+      landscape_16_9: [16, 9],
+      auto: null,
+      match_input_image: null,
+      '720p': null,
+    };
+    for (const [option, sides] of Object.entries(drawn)) assert.deepEqual(sidesOf(option), sides);
+  });
+
   test('draws short seeds, within the limits of the model', () => {
     for (let i = 0; i < 100; i++) {
       const wide = anotherSeed(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
@@ -177,6 +194,20 @@ describe('the form of a model', () => {
     assert.equal(of('image_urls', { type: 'array', items: { type: 'string' } }), 'media_list');
     assert.equal(of('tags', { type: 'array', items: { type: 'string' } }), 'text_list');
     assert.equal(of('seed', { type: ['integer', 'null'] }), 'seed');
+    for (const shapes of [
+      ['16:9', 'match_input_image', '1:1'],
+      ['1024x1024', '1024x1365'],
+      ['2048*2048', '2560*1440'],
+      ['square_hd', 'portrait_4_3'],
+    ])
+      assert.equal(of('shape', { enum: shapes }), 'ratio', shapes[0]);
+    for (const words of [
+      ['hd', 'sd'],
+      ['1k', '16:9'],
+      ['480p', '720p'],
+      ['1:1', 'no way'],
+    ])
+      assert.equal(of('shape', { enum: words }), 'choice', words[0]);
     assert.equal(of('steps', { type: 'integer', minimum: 1, maximum: 50 }), 'number');
     assert.equal(of('mute', { type: 'boolean' }), 'switch');
     assert.equal(of('style', { enum: ['a', 'b'] }), 'choice');

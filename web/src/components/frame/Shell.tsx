@@ -27,6 +27,8 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const { pathname } = useLocation();
   const account = chooseAccount(me.accounts);
   const known = sectionsOf(me);
+  // The studio first, as on the public pages.
+  const inHeader = known.toSorted((a, b) => +(b.path === '/studio') - +(a.path === '/studio'));
   const section = known.find(({ path }) => pathname.startsWith(path)) ?? known[0]!;
   const active = activePage(pathname, section);
   const switchAccount = me.accounts.length > 1 && account && section.path !== '/operator' && (
@@ -43,7 +45,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             <Logo />
             <Group component="nav" gap={4} visibleFrom="sm" aria-label="Farebox">
               <SiteLink path="/models" name="nav.models" />
-              {known.map((each) => (
+              {inHeader.map((each) => (
                 <SectionLink key={each.path} section={each} active={each === section} />
               ))}
               <SiteLink path="/docs" name="nav.docs" />
@@ -60,7 +62,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </header>
       <nav className={`${classes.side} no-print`} data-open={open || undefined}>
         <Group hiddenFrom="sm" p="sm" pb={0} gap={4}>
-          {known.map((each) => (
+          {inHeader.map((each) => (
             <SectionLink key={each.path} section={each} active={each === section} />
           ))}
         </Group>

@@ -1,6 +1,6 @@
 import { Anchor, Code, Table, Text } from '@mantine/core';
 import type { Token, Tokens } from 'marked';
-import { Fragment, lazy, memo, Suspense, useDeferredValue, useMemo, type ReactNode } from 'react';
+import { Fragment, lazy, memo, Suspense, useMemo, type ReactNode } from 'react';
 import { BeingWritten, CodeBlock } from './CodeBlock.tsx';
 import type { FormulaProps } from './Formula.ts';
 import type { FormulaToken } from './formula-marks.ts';
@@ -13,9 +13,7 @@ const Formula = lazy(() => import('./Formula.ts').catch(() => asWritten));
 
 /** A model's text as React nodes. HTML in it stays text. */
 export default function Markdown({ text, isWriting }: { text: string; isWriting: boolean }) {
-  // Chunks that arrive faster than they render are parsed together.
-  const late = useDeferredValue(text);
-  const tokens = useMemo(() => readMarkdown(late, isWriting), [late, isWriting]);
+  const tokens = useMemo(() => readMarkdown(text, isWriting), [text, isWriting]);
   return (
     <div className={classes.text}>
       {tokens.map((token, i) => (

@@ -3,12 +3,13 @@ import { useRef, type KeyboardEvent } from 'react';
 import { Dimmed } from '../../components/styles.ts';
 import { Clear, Default } from '../runs/Clear.tsx';
 import type { PropsOf } from './control.ts';
+import { sidesOf } from './schema.ts';
 import classes from './ShapeField.module.css';
 import { objectOf } from '../../../../client/src/unknown.ts';
 import { useTranslation } from '../../i18n.ts';
 import { NumberInput } from '../../components/NumberInput.tsx';
 
-/** Aspect ratios, each with a small drawing. */
+/** Aspect ratios or sizes, each with a small drawing. */
 export function RatioField(given: PropsOf<'ratio'>) {
   const { t } = useTranslation('studio');
   const { label, control, value, onChange, error, required, fallback } = given;
@@ -42,7 +43,7 @@ export function RatioField(given: PropsOf<'ratio'>) {
           >
             <Shape ratio={option} />
             <Text fz={11} span>
-              {option}
+              {option.replaceAll('_', ' ').replace('*', '×')}
             </Text>
           </UnstyledButton>
         ))}
@@ -69,17 +70,16 @@ export function RatioField(given: PropsOf<'ratio'>) {
 const side = 20;
 
 function Shape({ ratio }: { ratio: string }) {
-  const [width = NaN, height = NaN] = ratio.split(':').map(Number);
-  const isRatio = width > 0 && height > 0;
+  const [width, height] = sidesOf(ratio) ?? [1, 1];
   const scale = side / Math.max(width, height);
   return (
     <Box className={classes.frame}>
       <Box
         className={classes.shape}
         style={{
-          width: isRatio ? width * scale : side,
-          height: isRatio ? height * scale : side,
-          borderStyle: isRatio ? 'solid' : 'dashed',
+          width: width * scale,
+          height: height * scale,
+          borderStyle: sidesOf(ratio) ? 'solid' : 'dashed',
         }}
       />
     </Box>

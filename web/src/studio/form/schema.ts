@@ -94,12 +94,23 @@ export function controlOf(name: string, schema: Schema): Control {
 
 function choice(options: Scalar[]): Control {
   const texts = options.filter((each) => typeof each === 'string');
-  const ratios = texts.filter((each) => /^\d+:\d+$/.test(each));
-  const isNamed = (each: Scalar) =>
-    ratios.includes(String(each)) || each === 'auto' || each === 'adaptive';
-  if (ratios.length > 1 && options.every(isNamed))
+  const shapes = texts.filter((each) => sidesOf(each) !== null);
+  const isNamed = (each: Scalar) => shapes.includes(String(each)) || /^[a-z_]+$/.test(String(each));
+  if (shapes.length > 1 && options.every(isNamed))
     return { as: 'ratio', options: texts, free: false };
   return { as: 'choice', options };
+}
+
+/** The sides of `16:9`, `1024x768`, `portrait_4_3` or `square`; null if the model chooses them. */
+export function sidesOf(option: string): [width: number, height: number] | null {
+  const [, name, ...digits] =
+    /^(square|portrait|landscape)?[a-z_]*?(?:(\d+)[:x*_](\d+))?$/.exec(option) ?? [];
+  const [one, other] = digits.map(Number) as [number, number];
+  if (name === 'square') return [1, 1];
+  if (!one || !other) return null;
+  if (name === undefined) return [one, other];
+  const [short, long] = [Math.min(one, other), Math.max(one, other)];
+  return name === 'portrait' ? [short, long] : [long, short];
 }
 
 /** The common ratios that the pattern allows; others can be typed. */
@@ -189,12 +200,12 @@ function isEmptyList(value: unknown): boolean {
 
 /**
  * Whether a field is shown unfolded: if it is required, affects the price, or is a media field, the
- * prompt, the aspect ratio or the image size.
+ * prompt, the aspect ratio or the size.
  */
 export function isInFront({ name, required, control }: Field, priced: Set<string>): boolean {
   if (required || priced.has(name)) return true;
   if (control.as === 'media' || control.as === 'media_list' || control.as === 'ratio') return true;
-  return name === 'prompt' || name === 'image_size';
+  return /^(prompt|(image_)?size|aspect_ratio|width|height)$/.test(name);
 }
 
 /** The same input with its fields in the form's order. */

@@ -29,7 +29,7 @@ export function Strip(props: {
     onView();
   };
   return (
-    <div ref={strip} className={classes.strip} role="group" aria-label={t('strip')}>
+    <div ref={strip} className={classes.strip} data-strip role="group" aria-label={t('strip')}>
       {runs.map((run) => (
         <Tile
           key={run.request_id}
