@@ -1764,6 +1764,8 @@ export type Revenue = {
   reserved_usd_micro: string;
   /** Debts of customers. */
   debt_usd_micro: string;
+  /** The worth of open vouchers. */
+  vouchers_usd_micro: string;
   accounts: number;
   books: AuditResult | null;
 };
@@ -2003,6 +2005,7 @@ export type AnyRequest = {
   account_id: string;
   /** The address of its account. */
   email: string;
+  account_name: string | null;
   /** The key that submitted it. */
   key_id: string;
 };
@@ -2291,6 +2294,8 @@ export type CatalogRow = {
   problem: CatalogProblem | null;
   price_varies: boolean;
   margins: Array<RowMargin>;
+  /** A unit without extras at each resolution; none for text. */
+  rates: Array<RowRate>;
   /** The catalog's own note of how a request can cost more than its charge. */
   cost_may_exceed: string | null;
   /** Day on which the model and its price were last checked. */
@@ -2319,6 +2324,15 @@ export type RowMargin = {
   margin_ppm: number | null;
 };
 
+export type RowRate = {
+  resolution: string | null;
+  of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
+  price_usd_micro: string;
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  margin_ppm: number | null;
+};
+
 export type CatalogRoute = {
   upstream: string;
   /** The name of the model at the upstream. */
@@ -2330,6 +2344,8 @@ export type CatalogRoute = {
   /** Why it is not set up. */
   reason: string | null;
   margins: Array<RowMargin>;
+  /** A unit without extras at each resolution; none for text. */
+  rates: Array<RowRate>;
   /** As `upstream`. */
   name: string;
   /** Per cent of new requests that try it first; null: the order decides. */
@@ -2387,7 +2403,6 @@ export type CatalogRowDetail = CatalogRow & {
   resolutions: Array<Resolution>;
   note: string;
   file_note: string;
-  rates: Array<RowRate>;
   job_age_seconds: number;
   on_cancel?: string;
   on_disconnect?: string;
@@ -2411,15 +2426,6 @@ export type CatalogRowDetail = CatalogRow & {
       cost_usd_micro: string;
     }>;
   };
-};
-
-export type RowRate = {
-  resolution: string | null;
-  of: 'unit' | 'with_extras' | 'input' | 'output' | 'cached_input' | 'cache_write';
-  price_usd_micro: string;
-  cost_usd_micro: string | null;
-  margin_usd_micro: string | null;
-  margin_ppm: number | null;
 };
 
 export type ModelSale = {

@@ -21,9 +21,9 @@ export const budgets: Record<string, number> = {
   'server/src/storage': 2_260,
   'server/src/upstreams': 11_130,
   'server/src/worker': 4_000,
-  tests: 145_500,
+  tests: 145_600,
   tools: 1_250,
-  'web/src': 34_100,
+  'web/src': 34_400,
 };
 
 /**

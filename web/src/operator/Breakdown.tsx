@@ -6,6 +6,7 @@ import type { Revenue, RevenueSum } from '../api-types.ts';
 import { type Column, column, DataList } from '../components/list/DataList.tsx';
 import { firstMoment, sumColumns } from './figures.tsx';
 import type { RequestSearch } from './requests/request-search.ts';
+import { useModelNames } from '../requests/model-names.tsx';
 import { useTranslation } from '../i18n.ts';
 import './overview-texts.ts';
 
@@ -81,7 +82,9 @@ function Sums({ part, rows, from }: { part: Part; rows: Row[]; from: string | un
 
 function Name({ part, row, most }: { part: Part; row: Row; most: number }) {
   const { t } = useTranslation('common');
-  const name = part === 'by_kind' ? t(`kind.${row.name}`) : row.name;
+  const nameOf = useModelNames();
+  const name =
+    part === 'by_kind' ? t(`kind.${row.name}`) : part === 'by_model' ? nameOf(row.name) : row.name;
   // Refunds can exceed the charges of a period.
   const share = most === 0 ? 0 : (Math.max(0, Number(row.charged_usd_micro)) / most) * 100;
   return (

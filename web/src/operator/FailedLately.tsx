@@ -1,4 +1,5 @@
 import { Anchor, Group, Skeleton } from '@mantine/core';
+import { ModelName } from '../requests/model-names.tsx';
 import { useTranslation } from '../i18n.ts';
 import { QueryLink } from '../address.ts';
 import type { AnyRequest } from '../api-types.ts';
@@ -18,10 +19,12 @@ export function FailedLately() {
   const { data } = useOperatorQuery('GET /requests', { query: { ...failed, limit: 5 } }, liveQuery);
   const columns: Column<AnyRequest>[] = [
     column.plain(t('name.by_model'), (row) => (
-      <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
+      <RequestLink id={row.request_id}>
+        <ModelName id={row.model_id} />
+      </RequestLink>
     )),
     column.plain(t('name.by_account'), (row) => (
-      <AccountLink id={row.account_id}>{row.email}</AccountLink>
+      <AccountLink id={row.account_id}>{row.account_name ?? row.email}</AccountLink>
     )),
     column.plain(t('name.by_upstream'), (row) => row.upstream),
     column.plain(t('failed_why'), (row) => <RequestState request={row} />),

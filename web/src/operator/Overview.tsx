@@ -97,21 +97,24 @@ function BooksState({ verdict }: { verdict: AuditResult | null | undefined }) {
 function Standing({ figures }: { figures: Revenue }) {
   const { t } = useTranslation('operator_overview');
   const format = new Intl.NumberFormat(useLocale());
-  const owed = figures.debt_usd_micro;
+  const { available_usd_micro: available, reserved_usd_micro: reserved } = figures;
+  const { debt_usd_micro: debt, vouchers_usd_micro: vouchers } = figures;
+  const notes = [
+    t('held_note', { owed: briefUsd(BigInt(available) + BigInt(reserved), 'up') }),
+    vouchers !== '0' && t('promised', { amount: briefUsd(vouchers) }),
+    debt !== '0' && t('owed', { amount: briefUsd(debt) }),
+  ];
   const fresh = figures.by_day.reduce((sum, day) => sum + day.new_accounts, 0);
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="lg">
-      <Figure
-        label={t('held')}
-        note={owed === '0' ? t('held_note') : t('owed', { amount: briefUsd(owed) })}
-      >
+      <Figure label={t('held')} note={notes.filter(Boolean).join(' ')}>
         <PageLink to="/operator/accounts">
-          <Usd micro={figures.available_usd_micro} />
+          <Usd micro={available} />
         </PageLink>
       </Figure>
       <Figure label={t('open')} note={t('open_note')}>
         <PageLink to="/operator/queue">
-          <Usd micro={figures.reserved_usd_micro} />
+          <Usd micro={reserved} />
         </PageLink>
       </Figure>
       <Figure

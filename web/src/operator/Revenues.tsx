@@ -76,7 +76,7 @@ function Totals({ figures }: { figures: Revenue | undefined }) {
           label={label}
           note={
             <Box mih={36}>
-              {figures && <Change figures={figures} of={value} good={good} />}
+              {figures && <Change figures={figures} of={value} good={good} says={i === 0} />}
               {more && <div>{more}</div>}
             </Box>
           }
@@ -136,15 +136,20 @@ const charged = (sum: RevenueSum) => BigInt(sum.charged_usd_micro);
 const failed = (sum: RevenueSum) => BigInt(sum.failed);
 const ended = (sum: RevenueSum) => BigInt(sum.completed + sum.failed);
 
-/** The change against the period before. */
-function Change(props: { figures: Revenue; of: Total['value']; good: Total['good'] }) {
+/** The change against the period before. The first figure says if there is nothing to compare. */
+function Change(props: {
+  figures: Revenue;
+  of: Total['value'];
+  good: Total['good'];
+  says: boolean;
+}) {
   const { t } = useTranslation('operator_overview');
   const percent = usePercent();
   const { figures, of, good } = props;
   const { totals, before, days } = figures;
   const period = days === 1 ? t('before_hours') : t('before_days', { n: days });
   const [now, was] = [of(totals), before.reduce((sum, each) => sum + of(each), 0n)];
-  if (was === 0n) return <span title={period}>{t('no_change')}</span>;
+  if (was === 0n) return props.says && <span>{t('no_change', { of: period.toLowerCase() })}</span>;
   const ppm = Number(((now - was) * 1_000_000n) / (was < 0n ? -was : was));
   const way = ppm > 0 ? 'up' : 'down';
   const color = way === good ? 'var(--good)' : 'var(--bad)';

@@ -1,4 +1,5 @@
-import { Stack, Text } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { Dimmed, Note, Dot } from '../components/styles.ts';
 import type { CatalogRow, RowMargin } from '../api-types.ts';
 import { Percent, Usd, When } from '../components/text.tsx';
@@ -62,55 +63,95 @@ export function needed(reason: string, inWords: (variables: string) => string): 
   return reasons.every((name) => name !== undefined) ? inWords(reasons.join(', ')) : reason;
 }
 
+type Prices = Pick<CatalogRow, 'margins' | 'rates'>;
+
+/** One range over the resolutions, or a line for each kind of token. */
+function linesOf({ margins, rates }: Prices): RowMargin[][] {
+  const isKnown = rates.some(({ cost_usd_micro }) => cost_usd_micro !== null);
+  const isPlain = margins.every(({ of, cost_usd_micro: cost }) => of === 'unit' || cost === null);
+  return rates.length > 0 && (isKnown || isPlain) ? [rates] : margins.map((margin) => [margin]);
+}
+
 /** The list price with its unit. */
-export function PriceLines({ row }: { row: CatalogRow }) {
+export function PriceLines({ of, unit }: { of: Prices; unit: CatalogRow['unit'] }) {
   const { t } = useTranslation('operator_catalog');
   return (
-    <Stack gap={0} align="flex-end">
-      {row.margins.map((margin) => (
-        <span key={margin.of} className="number">
-          {row.price_varies && <Small text={t('up_to')} />}
-          {margin.of !== 'unit' && <Small text={t(margin.of)} />}
-          <Usd micro={margin.price_usd_micro} />
+    <Lines>
+      {linesOf(of).map((range) => (
+        <span key={range[0]!.of}>
+          {range[0]!.of !== 'unit' && <Note span>{`${t(range[0]!.of)} `}</Note>}
+          <Range of={range.map((each) => each.price_usd_micro)} />
         </span>
       ))}
-      <Note style={{ whiteSpace: 'nowrap' }}>{t(`per.${row.unit}`)}</Note>
-    </Stack>
+      <Note span>{t(`per.${unit}`)}</Note>
+    </Lines>
   );
 }
 
-function Small({ text }: { text: string }) {
-  return <Note span>{`${text} `}</Note>;
+/** Beside each other, or one below the other where the place is narrow. */
+function Lines({ children }: { children: ReactNode }) {
+  return (
+    <Group gap="0 8px" justify="flex-end" className="number" style={{ whiteSpace: 'nowrap' }}>
+      {children}
+    </Group>
+  );
 }
 
-/** One line per kind of token, or a single line. */
-export function MarginLines({ margins, what }: { margins: RowMargin[]; what: 'cost' | 'margin' }) {
+/** From the least to the most. */
+function Range({ of }: { of: (string | null)[] }) {
+  const known = of
+    .filter((each) => each !== null)
+    .toSorted((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1));
+  const [least, most] = [known[0], known.at(-1)];
+  if (least === undefined) return '—';
+  return (
+    <>
+      <Usd micro={least} />
+      {most !== least && (
+        <>
+          {' – '}
+          <Usd micro={most!} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The cost, or what is left of the price. */
+export function MarginLines({ of, what }: { of: Prices; what: 'cost' | 'margin' }) {
   const { t } = useTranslation('operator_catalog');
-  if (margins.every((margin) => margin.cost_usd_micro === null)) {
+  const lines = linesOf(of);
+  if (lines.flat().every(({ cost_usd_micro }) => cost_usd_micro === null)) {
     return (
       <Dimmed style={{ whiteSpace: 'nowrap' }}>{what === 'cost' ? t('unknown_cost') : '—'}</Dimmed>
     );
   }
   return (
-    <Stack gap={0} align="flex-end">
-      {margins.map((margin) => (
-        <MarginLine key={margin.of} margin={margin} what={what} />
+    <Lines>
+      {lines.map((range) => (
+        <MarginLine key={range[0]!.of} range={range} what={what} />
       ))}
-    </Stack>
+    </Lines>
   );
 }
 
-function MarginLine({ margin, what }: { margin: RowMargin; what: 'cost' | 'margin' }) {
-  const amount = what === 'cost' ? margin.cost_usd_micro : margin.margin_usd_micro;
-  if (amount === null) return <span>—</span>;
-  const isLoss = what === 'margin' && BigInt(amount) < 0n;
+function MarginLine({ range, what }: { range: RowMargin[]; what: 'cost' | 'margin' }) {
+  const isLoss = what === 'margin' && range.some((each) => each.margin_usd_micro?.startsWith('-'));
+  const shares = range.flatMap(({ margin_ppm: ppm }) => ppm ?? []);
+  const [least, most] = [Math.min(...shares), Math.max(...shares)];
   return (
-    <Text span fz="inherit" className="number" {...(isLoss && { c: 'red' })}>
-      <Usd micro={amount} />
-      {what === 'margin' && margin.margin_ppm !== null && (
+    <Text span fz="inherit" {...(isLoss && { c: 'red' })}>
+      <Range of={range.map((each) => each[`${what}_usd_micro`])} />
+      {what === 'margin' && shares.length > 0 && (
         <Text span size="xs" {...(!isLoss && { c: 'dimmed' })}>
           {' '}
-          <Percent ppm={margin.margin_ppm} />
+          <Percent ppm={least} />
+          {most !== least && (
+            <>
+              {' – '}
+              <Percent ppm={most} />
+            </>
+          )}
         </Text>
       )}
     </Text>

@@ -3,6 +3,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { ApiFailure } from '../api.ts';
 import type { OperatorRequest, RequestDetail } from '../api-types.ts';
+import { useModelNames } from './model-names.tsx';
 import { Copy } from '../components/Copy.tsx';
 import { Facts, Moments, useCallNumbers, type Moment } from '../components/Facts.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -58,14 +59,18 @@ export function RequestFrame(props: {
   children: ReactNode;
 }) {
   const { t } = useTranslation('request');
+  const nameOf = useModelNames();
   const { request_id, model_id, status } = props.request;
   const isNarrow = useIsNarrow('62em');
   return (
     <>
       {props.back}
-      <PageTitle title={model_id}>{props.actions}</PageTitle>
+      <PageTitle title={nameOf(model_id)}>{props.actions}</PageTitle>
       <Group gap="xs" mt={-8} mb="lg">
         <StatusBadge status={status} />
+        <Dimmed ff="monospace" className="wrap">
+          {model_id}
+        </Dimmed>
         <Group gap={2} wrap="nowrap" miw={0}>
           <Dimmed ff="monospace" className="wrap">
             {request_id}

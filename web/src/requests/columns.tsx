@@ -1,4 +1,4 @@
-import { Box, Group, Progress, Stack, Text } from '@mantine/core';
+import { Box, Group, Progress, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { isFinal } from '../../../client/src/watch.ts';
 import type { RequestEntry } from '../api-types.ts';
@@ -13,7 +13,7 @@ import './request-texts.ts';
 
 type Line = Pick<RequestEntry, 'request_id' | 'status' | 'quoted_usd_micro'>;
 
-/** The link that names the request, over its model or its id. */
+/** The link that names the request, over its model or before the end of its id, which is copied. */
 export function RequestName(props: {
   request_id: string;
   children: ReactNode;
@@ -21,27 +21,28 @@ export function RequestName(props: {
   thumb?: ReactNode;
   /** The name of its model, in place of the id. */
   model?: string;
-  /** Shows the ends of the id, and copies the whole. */
-  copies?: boolean;
 }) {
   const { t } = useTranslation('request');
-  const { request_id, children, thumb, model, copies = false } = props;
+  const { request_id, children, thumb, model } = props;
   return (
-    <Group gap="sm" wrap="nowrap" maw={model === undefined ? 340 : 420} miw={180}>
+    <Group gap="sm" wrap="nowrap" maw={420} miw={180}>
       {thumb}
-      <Box miw={0}>
-        {children}
-        {model !== undefined ? (
+      {model !== undefined ? (
+        <Box miw={0}>
+          {children}
           <Note truncate>{model}</Note>
-        ) : (
-          <Group gap={2} wrap="nowrap">
-            <Note truncate ff="monospace" fw={400} title={request_id}>
-              {copies ? `${request_id.slice(0, 8)}…${request_id.slice(-4)}` : request_id}
+        </Box>
+      ) : (
+        <>
+          {children}
+          <Group gap={0} wrap="nowrap">
+            <Note ff="monospace" fw={400} title={request_id}>
+              …{request_id.slice(-6)}
             </Note>
-            {copies && <Copy text={request_id} what={t('id')} />}
+            <Copy text={request_id} what={t('id')} />
           </Group>
-        )}
-      </Box>
+        </>
+      )}
     </Group>
   );
 }
@@ -58,22 +59,22 @@ export function RequestState(props: {
   const percent = usePercent();
   const { status, progress = null, error_code = null, error = null } = props.request;
   return (
-    <Stack gap={4} align="flex-start">
+    <Group gap="4px 8px" wrap="nowrap">
       <StatusBadge status={status} />
       {status === 'IN_PROGRESS' && progress !== null && (
         <Progress
           value={progress * 100}
-          w={100}
+          w={64}
           size="sm"
           aria-label={`${t('status.IN_PROGRESS')}: ${percent(progress * 1_000_000)}`}
         />
       )}
       {error_code !== null && (
-        <Note lineClamp={2} maw={280} title={error_code}>
+        <Note lineClamp={2} maw={240} title={error_code}>
           {error ? errorText(error) : error_code}
         </Note>
       )}
-    </Stack>
+    </Group>
   );
 }
 
@@ -101,11 +102,14 @@ export function RequestPrice(props: {
   const { quoted_usd_micro: quoted, charged_usd_micro: charged } = props.request;
   const isLower = charged !== null && charged !== quoted;
   return (
-    <span title={isLower ? t('of_quoted', { amount: briefUsd(quoted, 'up') }) : undefined}>
+    <span
+      style={{ whiteSpace: 'nowrap' }}
+      title={isLower ? t('of_quoted', { amount: briefUsd(quoted, 'up') }) : undefined}
+    >
+      {charged === null && <Note span>{t('is_quoted')} </Note>}
       <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
         <Usd micro={charged ?? quoted} />
       </Text>
-      {charged === null && <Note>{t('is_quoted')}</Note>}
     </span>
   );
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Route } from 'playwright-core';
 import { adjust, createVouchers } from '../../../server/test/kit/by-command-line.ts';
 import { parseUsd } from '../../../server/src/core/price/money.ts';
 import { rawSql } from '../../../server/src/lib/sql/sql.ts';
@@ -174,9 +174,25 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       const { page, context, faults } = await enter(browser, base, who, { viewport });
       await page.goto(`${base}/dashboard/money/alerts`);
       const isOn = page.getByLabel('Alert me when the balance is low');
-      assert.equal(await isOn.isChecked(), true, 'without any choice');
-      for (const name of ['A key reaches its limit', 'Webhooks fail', 'Most jobs fail'])
-        assert.equal(await page.getByLabel(name).isChecked(), true, name);
+      const others = ['A key reaches its limit', 'Webhooks fail', 'Most jobs fail'];
+      const areOn = () =>
+        Promise.all(
+          [isOn, ...others.map((name) => page.getByLabel(name))].map((it) => it.isChecked()),
+        );
+      await page.getByText('Off, because nobody would be told.').waitFor();
+      assert.deepEqual(await areOn(), [false, false, false, false], 'without mail');
+      assert.equal(await page.getByLabel('Webhooks fail').isDisabled(), true);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Saved. The balance is checked every minute.').waitFor();
+      const withMail = async (route: Route) => {
+        const reply = await route.fetch();
+        const json = { ...(await reply.json()), has_mail: true, recipients: [who.email] };
+        await route.fulfill({ response: reply, json });
+      };
+      await page.route('**/api/**/alerts', withMail);
+      await page.reload();
+      await page.getByText('No alert is open.').waitFor();
+      assert.deepEqual(await areOn(), [true, true, true, true], 'kept, without any choice');
       await page.getByLabel('Webhooks fail').uncheck();
       const threshold = page.getByLabel('When available falls below');
       await threshold.fill('nothing');
@@ -189,6 +205,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `alerts-${size}`);
+      await page.getByText('Saved. The').waitFor({ state: 'detached' });
       await page.getByLabel('By webhook').fill('');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Saved. The balance is checked every minute.').waitFor();
@@ -268,7 +285,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'top-up-ru-dark');
     await page.goto(`${base}/dashboard/money/alerts`);
-    await page.getByText('Поводов для оповещения сейчас нет').waitFor();
+    await page.getByText('Выключено: узнать об этом некому.').waitFor();
     assert.equal(await page.getByLabel('Вебхуки не доходят').isDisabled(), true);
     assert.equal(await page.getByRole('button', { name: 'Сохранить' }).count(), 0);
     assert.deepEqual(await barriers(page), []);

@@ -161,7 +161,7 @@ describe('the page of usage', { skip: withoutBrowser() ?? false }, () => {
     await page.locator('main [aria-label="Requests"]').getByText('a cat').nth(1).waitFor();
     assert.equal(await page.locator('main [aria-label="Requests"]').getByText('a cat').count(), 2);
     await page.goto(`${base}/dashboard`);
-    const shares = page.getByRole('heading', { name: 'People this month' });
+    const shares = page.getByRole('heading', { name: 'Spent this month by person' });
     await shares.waitFor();
     await page.locator(`main a[href*="person=${people[1].id}"]`).waitFor();
     await assertClear(page, 'overview-people');

@@ -71,7 +71,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       assert.deepEqual(await barriers(page), []);
       await page.getByRole('link', { name: 'Request', exact: true }).click();
       await page.waitForURL(`${base}/operator/requests/${lastRequest}`);
-      await page.getByRole('heading', { name: 'fake/image' }).waitFor();
+      await page.getByRole('heading', { name: 'Fake image' }).waitFor();
       await page.goBack();
       await page.getByLabel('Find an account').fill(customer.email.split('@')[0]!);
       await page.waitForURL(/q=a\d+/);
@@ -100,7 +100,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       for (const tab of ['Requests', 'Statement', 'Log']) {
         await page.getByRole('tab', { name: tab }).click();
         await page
-          .getByText(tab === 'Requests' ? 'fake/image' : reference)
+          .getByText(tab === 'Requests' ? 'Fake image' : reference)
           .first()
           .waitFor();
         assert.deepEqual(await barriers(page), [], tab);

@@ -82,10 +82,10 @@ describe('the pages of catalog and upstreams', { skip: withoutBrowser() ?? false
 
   test('a price, the order and a stop are changed beside the list, and undone', async () => {
     await at('/operator/catalog', { viewport: desktop }, async (page) => {
-      await page.getByRole('link', { name: 't/picture' }).waitFor();
-      assert.equal(await page.getByRole('link', { name: 't/absent' }).count(), 0, 'it is folded');
+      await page.getByRole('link', { name: 'Picture' }).waitFor();
+      assert.equal(await page.getByRole('link', { name: 'Absent' }).count(), 0, 'it is folded');
       await page.getByRole('button', { name: /^unset/ }).click();
-      await page.getByRole('link', { name: 't/absent' }).waitFor();
+      await page.getByRole('link', { name: 'Absent' }).waitFor();
       await assertClear(page, 'catalog-sold-desktop');
       await page.getByRole('button', { name: 'Edit Picture' }).click();
       const column = page.getByRole('dialog');
@@ -179,7 +179,9 @@ describe('the pages of catalog and upstreams', { skip: withoutBrowser() ?? false
         await page.getByText(say('On', 'Включён'), { exact: true }).waitFor();
       });
       await at('/operator/catalog', options, async (page) => {
-        await page.getByRole('link', { name: 't/sized' }).waitFor();
+        await page.getByRole('link', { name: 'Sized' }).waitFor();
+        await page.getByText('$0.02 – $0.04').first().waitFor();
+        assert.equal(await page.getByText(/^(up to|до)$/).count(), 0, 'not only the highest');
         if (name !== 'tablet') await assertClear(page, `catalog-${name}`);
         await page.goto(`${originOf(service)}/operator/catalog/row/t/sized`);
         await page.getByRole('button', { name: say('Save price', 'Сохранить цену') }).waitFor();

@@ -132,8 +132,8 @@ describe('the operator’s live pages', { skip: withoutBrowser() ?? false }, () 
         await checked(page, `catalog-${name}`);
         await page.getByRole('searchbox').fill('acme');
         await page.waitForURL(/q=acme/);
-        await page.getByRole('link', { name: 'fake/image' }).waitFor({ state: 'detached' });
-        await page.getByRole('link', { name: 'acme/large/chat' }).click();
+        await page.getByRole('link', { name: 'Fake image' }).waitFor({ state: 'detached' });
+        await page.getByRole('link', { name: 'Acme large' }).click();
         await page.waitForURL(/catalog\/row\/acme\/large\/chat/);
         await page.getByText('acme.example/prices, 2026-11-01').waitFor();
         await checked(page, `catalog-row-${name}`);
@@ -223,7 +223,7 @@ describe('the operator’s live pages', { skip: withoutBrowser() ?? false }, () 
           .waitFor();
         await checked(page, `queue-${name}`);
         await cancel.click();
-        await page.getByRole('dialog').getByText('fake/image').waitFor();
+        await page.getByRole('dialog').getByText('Fake image').waitFor();
         await checked(page, `queue-cancel-${name}`);
         const row = rawSql('select status from requests where id = $1', [waiting]);
         const [before] = await service.db.run<{ status: string }>(row);

@@ -119,7 +119,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     await lines(page).first().waitFor();
     assert.equal(await lines(page).count(), 1);
     await page.goBack();
-    await page.getByRole('link', { name: 'fake/image' }).first().click();
+    await page.getByRole('link', { name: 'Fake image' }).first().click();
     await page.waitForURL(/model=fake/);
     await lines(page).nth(2).waitFor();
     assert.deepEqual(faults, []);

@@ -60,14 +60,14 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
       });
       await signIn(page, base, operator, password);
       await page.goto(`${base}/operator/accounts/${account.account_id}?tab=requests`);
-      await page.getByRole('link', { name: 'fake/image' }).nth(1).waitFor();
+      await page.getByRole('link', { name: 'Fake image' }).nth(1).waitFor();
       await page.getByRole('combobox', { name: 'Search requests' }).fill('fail');
       await page.getByRole('option', { name: 'Failed', exact: true }).click();
       await page.waitForURL(/status=FAILED/);
-      await page.getByRole('link', { name: 'fake/image' }).nth(1).waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'Fake image' }).nth(1).waitFor({ state: 'detached' });
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-requests-filter-${size}`);
-      await page.getByRole('link', { name: 'fake/image' }).click();
+      await page.getByRole('link', { name: 'Fake image' }).click();
       await page.getByText('safety filter 17').first().waitFor();
       assert.equal(await page.getByText('nobody wants to see').count(), 0);
       assert.deepEqual(await barriers(page), []);
@@ -89,10 +89,10 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
     await page.goto(
       `${base}/operator/accounts/${account.account_id}?tab=requests&status=COMPLETED`,
     );
-    await page.getByRole('link', { name: 'fake/image' }).click();
+    await page.getByRole('link', { name: 'Fake image' }).click();
     await page.waitForURL(/\/operator\/requests\//);
     // The list of requests also shows its id and its margin.
-    await page.getByRole('heading', { level: 1, name: 'fake/image' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Fake image' }).waitFor();
     await page.getByText('$0.006', { exact: true }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'operator-request-ru');

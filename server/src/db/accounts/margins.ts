@@ -22,6 +22,7 @@ const marginColumns = columns('i', {
   caller_id: of<string | null>(),
   /** The address of its account. */
   email: of<string>('c.email'),
+  account_name: of<string | null>('c.name'),
 });
 export type MarginRow = RequestRow & RowOf<typeof marginColumns>;
 

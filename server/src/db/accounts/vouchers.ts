@@ -65,6 +65,16 @@ export function list(
     order by v.id desc`);
 }
 
+/** The worth of all vouchers that may still be redeemed, in micro-USD. */
+export async function openWorth(db: Connection): Promise<bigint> {
+  const [row] = await db.run<{ worth: bigint }>(sql`
+    select coalesce(sum(amount_usd_micro), 0)::bigint as worth
+    from vouchers
+    where redeemed_at is null and voided_at is null
+      and (expires_at is null or expires_at > now())`);
+  return row!.worth;
+}
+
 export interface RedeemedVoucher {
   id: string;
   amount_usd_micro: bigint;

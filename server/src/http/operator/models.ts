@@ -52,6 +52,7 @@ const margin = {
 };
 const RowMargin = s.named('RowMargin', s.object(margin));
 const RowRate = s.named('RowRate', s.object({ resolution: s.nullable(s.text()), ...margin }));
+const rates = s.list(RowRate, 'A unit without extras at each resolution; none for text.');
 
 const CatalogRoute = s.named(
   'CatalogRoute',
@@ -64,6 +65,7 @@ const CatalogRoute = s.named(
     set_up: s.boolean(),
     reason: s.nullable(s.text('Why it is not set up.')),
     margins: s.list(RowMargin),
+    rates,
     name: s.text('As `upstream`.'),
     share: s.nullable(
       s.number('Per cent of new requests that try it first; null: the order decides.'),
@@ -111,6 +113,7 @@ const CatalogRow = s.named(
     problem: s.nullable(CatalogProblem),
     price_varies: s.boolean(),
     margins: s.list(RowMargin),
+    rates,
     cost_may_exceed: s.nullable(
       s.text("The catalog's own note of how a request can cost more than its charge."),
     ),
@@ -155,7 +158,6 @@ const CatalogRowDetail = s.named(
     resolutions,
     note: s.text(),
     file_note: s.text(),
-    rates: s.list(RowRate),
     job_age_seconds: s.number(),
     on_cancel: s.optional(s.text()),
     on_disconnect: s.optional(s.text()),
@@ -217,7 +219,6 @@ export const read = operatorEndpoint(
       open,
       note,
       file_note: deps.files.contents().files.find(({ file }) => file === row.file)?.note ?? '',
-      rates: unitRates(model, routeOf(model, deps)).map(viewMargin),
       job_age_seconds,
       ...(kind === 'text' && { hidden_tokens }),
       recent: viewRecent(recent),
@@ -352,6 +353,7 @@ function viewRow(row: FiledRow, known: States, deps: HttpDeps): Row {
     problem: problem && withLine(problem),
     price_varies: new Set(unitRates(model, route).map(({ price }) => price)).size > 1,
     margins: marginsOf(model, route).map(viewMargin),
+    rates: unitRates(model, route).map(viewMargin),
     cost_may_exceed,
     checked_on,
     price_is_old: isPriceOld(model, dayOf(new Date())),
@@ -380,6 +382,7 @@ function viewLeftOut({ id, file, line, problem }: CatalogContents['left_out'][nu
     problem: withLine(problem),
     price_varies: false,
     margins: [],
+    rates: [],
     cost_may_exceed: null,
     checked_on: null,
     price_is_old: false,
@@ -399,6 +402,7 @@ function viewRoute(model: Model, route: ModelUpstream, { connected }: ConsoleDep
     set_up: usable === true,
     reason: usable === true ? null : usable,
     margins: marginsOf(model, route).map(viewMargin),
+    rates: unitRates(model, route).map(viewMargin),
   };
 }
 

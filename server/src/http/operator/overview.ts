@@ -7,6 +7,7 @@ import {
   listTopAccounts,
   type RevenueRow,
 } from '../../db/accounts/revenue.ts';
+import * as vouchers from '../../db/accounts/vouchers.ts';
 import * as verdicts from '../../db/audit-results.ts';
 import { auditNews, logAudit } from '../../operations/audit.ts';
 import { depositSums, holdings } from '../../ledger/statement.ts';
@@ -79,6 +80,7 @@ const Revenue = s.named(
     available_usd_micro: s.microUsd(),
     reserved_usd_micro: s.microUsd(),
     debt_usd_micro: s.microUsd('Debts of customers.'),
+    vouchers_usd_micro: s.microUsd('The worth of open vouchers.'),
     accounts: s.integer(),
     books: s.nullable(AuditResult),
   }),
@@ -93,16 +95,17 @@ export const overview = operatorEndpoint(
     await rollUpDays(db);
     const names = namesOf(days, Date.now());
     const from = new Date(names.at(-names.length / 2)!);
-    const [{ rows, before }, top, [deposits, held], fresh, count, verdict] = await Promise.all([
-      revenueOf(db, days, from.toISOString()),
-      listTopAccounts(db, days, topMax),
-      inSum(req, reply, deps, () =>
-        Promise.all([depositSums(db, { from, to: null }), holdings(db)]),
-      ),
-      accounts.countNew(db, from),
-      accounts.count(db),
-      verdicts.findNewest(db),
-    ]);
+    const [{ rows, before }, top, [deposits, held, worth], fresh, count, verdict] =
+      await Promise.all([
+        revenueOf(db, days, from.toISOString()),
+        listTopAccounts(db, days, topMax),
+        inSum(req, reply, deps, () =>
+          Promise.all([depositSums(db, { from, to: null }), holdings(db), vouchers.openWorth(db)]),
+        ),
+        accounts.countNew(db, from),
+        accounts.count(db),
+        verdicts.findNewest(db),
+      ]);
     const [was, is] = [names.slice(0, names.length / 2), names.slice(names.length / 2)];
     const made = newAccounts(fresh, days);
     const byName = new Map(sumBy([...rows, ...before], 'day').map((sum) => [sum.name, sum]));
@@ -120,6 +123,7 @@ export const overview = operatorEndpoint(
       ),
       deposits,
       ...held,
+      vouchers_usd_micro: worth,
       accounts: count,
       books: resultOf(verdict),
     };

@@ -71,6 +71,7 @@ const ofOperator = {
   ...callNumbers,
   account_id: s.id(),
   email: s.text('The address of its account.'),
+  account_name: s.nullable(s.text()),
   key_id: keyId,
 };
 

@@ -56,6 +56,20 @@ describe('the overview', () => {
     assert.equal(overview.by_day.at(-1).new_accounts, 2);
   });
 
+  test('tells the worth of vouchers that may still be redeemed, not of void ones', async () => {
+    const worth = async () => (await ask('/overview')).vouchers_usd_micro;
+    const had = BigInt(await worth());
+    const make = async () => {
+      const body = { amount_usd_micro: '2500000', count: 2 };
+      return (await operator.call('POST', '/api/operator/vouchers', body)).body.data;
+    };
+    const [first] = await make();
+    assert.equal(await worth(), String(had + 5_000_000n));
+    await operator.call('POST', `/api/operator/vouchers/${first.id}/void`);
+    assert.equal(await worth(), String(had + 2_500_000n));
+    assert.equal((await ask('/overview')).available_usd_micro, '10000000');
+  });
+
   test('counts ended requests on their day, with and without stored sums', async () => {
     await earn(1, 40);
     await earn(3, 3);

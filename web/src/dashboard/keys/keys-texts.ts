@@ -40,12 +40,12 @@ addTexts('keys', {
     ['{{count}} model', '{{count}} models'],
     ['{{count}} модель', '{{count}} модели', '{{count}} моделей', '{{count}} моделей'],
   ],
-  this_month: ['This month', 'В этом месяце'],
+  this_month: ['Spent this month', 'Потрачено за месяц'],
   no_limit: ['· no limit', '· без лимита'],
   of: ['of', 'из'],
   share: [
-    '${{spent}} of ${{limit}} used this month',
-    'В этом месяце использовано ${{spent}} из ${{limit}}',
+    '${{spent}} of ${{limit}} spent this month',
+    'Потрачено за месяц: ${{spent}} из ${{limit}}',
   ],
   resets: ['Resets', 'Обнулится'],
   limit_reached: [

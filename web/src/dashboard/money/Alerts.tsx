@@ -53,8 +53,9 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
   const pays = useMay('pay');
   const forbids = useRoleForbids('pay');
   const { low_balance_usd_micro: before } = settings;
+  const { isMailed, hasWay } = waysOf(settings);
   const { values, field, tick } = useFields({
-    on: before !== null,
+    on: before !== null && hasWay,
     threshold: before === null ? usualThreshold : formatUsd(before).replaceAll(',', ''),
     emails: settings.emails,
     url: settings.webhook_url ?? '',
@@ -66,7 +67,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
   const url = typed.trim();
   const amount = parseUsd(threshold);
   const isBad = on && (amount === null || amount <= 0n);
-  const isHeard = (emails && settings.has_mail && settings.recipients.length > 0) || url !== '';
+  const isHeard = (emails && isMailed) || url !== '';
   const [asked, setAsked] = useState(false);
   const save = useMutation({
     mutationFn: () =>
@@ -74,7 +75,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
         body: {
           ...others,
           emails,
-          low_balance_usd_micro: on ? String(amount) : null,
+          low_balance_usd_micro: on ? String(amount) : hasWay ? null : before,
           webhook_url: url || null,
         },
       }),
@@ -137,7 +138,7 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
                 {t(settings.has_mail ? 'no_way' : 'no_way_webhook')}
               </Text>
             )}
-            {(!on || before !== null) && <State settings={settings} />}
+            {(!on || (hasWay && before !== null)) && <State settings={settings} />}
           </Stack>
         </Card>
         <Others settings={settings} disabled={!pays} tick={tick} />
@@ -155,6 +156,12 @@ function SettingsForm({ settings }: { settings: AlertSettings }) {
   );
 }
 
+/** Whether anybody can be told by mail, or in any way: otherwise an alert is not on. */
+function waysOf({ has_mail, recipients, emails, webhook_url }: AlertSettings) {
+  const isMailed = has_mail && recipients.length > 0;
+  return { isMailed, hasWay: (emails && isMailed) || webhook_url !== null };
+}
+
 /** Alerts that are only on or off. */
 function Others(props: {
   settings: AlertSettings;
@@ -163,6 +170,7 @@ function Others(props: {
 }) {
   const { t } = useTranslation('money');
   const { settings, disabled, tick } = props;
+  const { isMailed } = waysOf(settings);
   return (
     <Card withBorder padding="lg">
       <Heading mb={4}>{t('others')}</Heading>
@@ -175,8 +183,9 @@ function Others(props: {
             key={name}
             label={t(name)}
             description={t(`${name}_text`)}
-            disabled={disabled}
             {...tick(name)}
+            disabled={disabled || !isMailed}
+            {...(!isMailed && { checked: false })}
           />
         ))}
       </Stack>
@@ -192,8 +201,10 @@ function MailText({ settings: { has_mail, recipients } }: { settings: AlertSetti
 }
 
 /** The state of the alert as saved. */
-function State({ settings: { low_balance_usd_micro, notified_at } }: { settings: AlertSettings }) {
+function State({ settings }: { settings: AlertSettings }) {
   const { t } = useTranslation('money');
+  const { low_balance_usd_micro, notified_at } = settings;
+  if (!waysOf(settings).hasWay) return <Dimmed>{t('state_no_way')}</Dimmed>;
   if (notified_at === null) {
     return <Dimmed>{low_balance_usd_micro === null ? t('state_off') : t('state_above')}</Dimmed>;
   }

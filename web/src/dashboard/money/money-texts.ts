@@ -206,6 +206,10 @@ addTexts('money', {
     'Saved. The balance is checked every minute.',
     'Сохранено. Баланс проверяется каждую минуту.',
   ],
+  state_no_way: [
+    'Off, because nobody would be told. Switch it on to choose how.',
+    'Выключено: узнать об этом некому. Включите, чтобы выбрать способ.',
+  ],
   state_off: ['This alert is off.', 'Это оповещение выключено.'],
   state_above: ['No alert is open.', 'Поводов для оповещения сейчас нет.'],
   state_notified: [

@@ -8,7 +8,7 @@ import { Home } from '../../components/Home.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import { StatusBadge, Usd } from '../../components/text.tsx';
-import { useModelNames } from '../../requests/model-names.ts';
+import { useModelNames } from '../../requests/model-names.tsx';
 import { spendSearch } from '../money/money-search.ts';
 import { Attention } from './Attention.tsx';
 import { Balance } from './Balance.tsx';

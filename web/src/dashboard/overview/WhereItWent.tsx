@@ -9,7 +9,7 @@ import { Usd } from '../../components/text.tsx';
 import { briefUsd } from '../../money.ts';
 import { useAccountQuery } from '../../queries.ts';
 import { usePeopleNames } from '../requests/requests-data.ts';
-import { useModelNames } from '../../requests/model-names.ts';
+import { useModelNames } from '../../requests/model-names.tsx';
 import { useMay } from '../../session.tsx';
 import type { Series } from './overview-data.ts';
 import classes from './Overview.module.css';
@@ -63,6 +63,7 @@ export function KeyShares({ month }: { month: Overview['month'] | undefined }) {
   return (
     <Shares
       title={t('keys')}
+      text={t('keys_text')}
       shares={shares}
       more={
         <Anchor component={Link} to="/dashboard/keys" size="sm">
@@ -108,12 +109,18 @@ export function PeopleShares() {
   );
 }
 
-function Shares(props: { title: string; shares: Share[] | undefined; more?: ReactNode }) {
-  const { title, shares, more } = props;
+function Shares(props: {
+  title: string;
+  text?: string;
+  shares: Share[] | undefined;
+  more?: ReactNode;
+}) {
+  const { title, text, shares, more } = props;
   const { t } = useTranslation('overview');
   const most = shares?.reduce((max, { micro }) => (micro > max ? micro : max), 1n) ?? 1n;
   return (
     <Panel title={title} more={more}>
+      {text && <Note mb="xs">{text}</Note>}
       {shares === undefined && <Skeleton h={120} />}
       {shares?.length === 0 && <Dimmed mih={120}>{t('nothing_spent')}</Dimmed>}
       <ul className={classes.list} data-kept={shares && shares.length > 0}>

@@ -7,7 +7,7 @@ import { PagedList } from '../../components/list/PagedList.tsx';
 import { Dimmed, Note } from '../../components/styles.ts';
 import { When } from '../../components/text.tsx';
 import '../keys/refused-texts.ts';
-import { useModelNames } from '../../requests/model-names.ts';
+import { useModelNames } from '../../requests/model-names.tsx';
 import type { Search } from './request-entries.ts';
 import { useKeyName, useRefusals } from './requests-data.ts';
 import { useTranslation } from '../../i18n.ts';

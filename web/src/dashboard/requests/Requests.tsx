@@ -17,7 +17,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Thumb } from '../../components/Thumb.tsx';
 import { useLiveState } from '../../live.tsx';
-import { useModelNames } from '../../requests/model-names.ts';
+import { useModelNames } from '../../requests/model-names.tsx';
 import { filterNames, readSearch, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
@@ -184,7 +184,7 @@ function PhoneCard({ entry }: { entry: RequestEntry }) {
   );
 }
 
-function Small({ entry, size = 44 }: { entry: RequestEntry; size?: number }) {
+function Small({ entry, size = 36 }: { entry: RequestEntry; size?: number }) {
   const [first = null] = entry.outputs;
   return <Thumb preview={first} kind={entry.kind} size={size} />;
 }

@@ -11,7 +11,7 @@ import { Empty } from '../../components/list/Empty.tsx';
 import { saveText } from '../../components/save.ts';
 import { Dimmed, Note, PlainButton } from '../../components/styles.ts';
 import { Percent, Usd } from '../../components/text.tsx';
-import { useModelNames } from '../../requests/model-names.ts';
+import { useModelNames } from '../../requests/model-names.tsx';
 import { useKeyNames, usePeopleNames } from '../requests/requests-data.ts';
 import { csvOf, dollars, type Sum } from './usage-lines.ts';
 import { groups, periods, usageSearch } from './usage-search.ts';

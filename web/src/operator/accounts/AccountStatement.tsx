@@ -11,6 +11,7 @@ import { formatUsd } from '../../money.ts';
 import './account-texts.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
+import { ModelName } from '../../requests/model-names.tsx';
 import { useTranslation } from '../../i18n.ts';
 
 /** Every transfer of an account, newest first. */
@@ -29,7 +30,7 @@ export function AccountStatement({ account_id }: { account_id: string }) {
       <Stack gap={4}>
         {row.model_id !== null && (
           <Anchor component={Link} to={`/operator/catalog/row/${row.model_id}`} fz="sm">
-            {row.model_id}
+            <ModelName id={row.model_id} />
           </Anchor>
         )}
         {row.request_id !== null && <RequestLink id={row.request_id}>{row.request_id}</RequestLink>}

@@ -82,8 +82,10 @@ function AccountList({ of, isFiltered }: { of: PagedRows<FoundAccount>; isFilter
   const columns: Column<FoundAccount>[] = [
     column.plain(t('common:account'), (row) => (
       <Stack gap={0}>
-        <RowLink to={`/operator/accounts/${row.account_id}`}>{row.email}</RowLink>
-        {row.name !== null && <Dimmed fw={400}>{row.name}</Dimmed>}
+        <Group gap="0 8px">
+          <RowLink to={`/operator/accounts/${row.account_id}`}>{row.name ?? row.email}</RowLink>
+          {row.name !== null && <Dimmed fw={400}>{row.email}</Dimmed>}
+        </Group>
         {row.matched
           .filter(({ by }) => by !== 'account')
           .map(({ by, said }) => (

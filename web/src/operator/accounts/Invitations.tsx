@@ -1,4 +1,4 @@
-import { Alert, Button, Text } from '@mantine/core';
+import { Alert, Button, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -18,23 +18,34 @@ import { EmailInput } from '../../components/inputs.ts';
 import { useActions } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
+interface RowChoice {
+  row: SignUpInvitation;
+  what: 'renew' | 'withdraw';
+}
+
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');
   const actions = useActions();
   const [making, { open, close }] = useDisclosure(false);
-  const [chosen, setChosen] = useState<SignUpInvitation | null>(null);
+  const [chosen, setChosen] = useState<RowChoice | null>(null);
+  const forget = () => setChosen(null);
   const found = useOperatorQuery('GET /invitations', {});
   const columns: Column<SignUpInvitation>[] = [
     column.plain(t('email'), (row) => row.email),
     column.plain(t('until'), (row) => <When at={row.expires_at} />),
     column.actions((row) => (
-      <RowButton
-        onClick={() => setChosen(row)}
-        aria-label={`${t('withdraw')}: ${row.email}`}
-        {...actions('accounts')}
-      >
-        {t('withdraw')}
-      </RowButton>
+      <Group gap="xs" justify="flex-end">
+        {(['renew', 'withdraw'] as const).map((what) => (
+          <RowButton
+            key={what}
+            onClick={() => setChosen({ row, what })}
+            aria-label={`${t(what)}: ${row.email}`}
+            {...actions('accounts')}
+          >
+            {t(what)}
+          </RowButton>
+        ))}
+      </Group>
     )),
   ];
   const { data, error } = found;
@@ -63,7 +74,8 @@ export function Invitations() {
         </Alert>
       )}
       {making && <NewInvitation onClose={close} />}
-      {chosen !== null && <Withdraw invitation={chosen} onClose={() => setChosen(null)} />}
+      {chosen?.what === 'renew' && <Renew invitation={chosen.row} onClose={forget} />}
+      {chosen?.what === 'withdraw' && <Withdraw invitation={chosen.row} onClose={forget} />}
     </>
   );
 }
@@ -91,6 +103,34 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
         data-autofocus
         {...field('email')}
       />
+    </LinkModal>
+  );
+}
+
+/** Only the mark of a link is kept, so it cannot be shown again: another one takes its place. */
+function Renew({ invitation, onClose }: { invitation: SignUpInvitation; onClose: () => void }) {
+  const { t } = useTranslation('operator_invitations');
+  const { invitation_id, email } = invitation;
+  const act = useAction();
+  const make = async () => {
+    const made = await act('POST /invitations', { body: { email } });
+    await act('DELETE /invitations/:invitation_id', { params: { invitation_id } });
+    return made;
+  };
+  return (
+    <LinkModal
+      onClose={onClose}
+      title={t('renew_title', { email })}
+      submit={t('create')}
+      make={make}
+      made={{
+        title: t('renew_title', { email }),
+        once: t('once_title'),
+        text: t('once_text', { email }),
+        what: t('common:link'),
+      }}
+    >
+      <Text size="sm">{t('renew_text')}</Text>
     </LinkModal>
   );
 }

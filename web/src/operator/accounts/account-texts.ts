@@ -3,7 +3,7 @@ import { addTexts } from '../../i18n.ts';
 addTexts('operator_account', {
   id: ['Account ID', 'Id аккаунта'],
   made_at: ['Created', 'Создан'],
-  month: ['This month', 'За месяц'],
+  month: ['Spent this month', 'Потрачено за месяц'],
   credit: ['Credit', 'Пополнить'],
   correct: ['Correct', 'Исправить'],
   more: ['More actions', 'Другие действия'],
@@ -240,7 +240,7 @@ addTexts('operator_account', {
   ],
   limit: ['Monthly limit', 'Лимит в месяц'],
   no_limit: ['None', 'Нет'],
-  used: ['Used this month', 'Потрачено за месяц'],
+  used: ['Spent this month', 'Потрачено за месяц'],
   rpm: ['Calls a minute', 'Вызовов в минуту'],
   jobs: ['Open jobs', 'Открытых заданий'],
   usual: ['default', 'обычный'],

@@ -22,7 +22,7 @@ addTexts('operator_accounts', {
   suspended: ['Suspended', 'Приостановлены'],
   operators: ['Operators', 'Операторы'],
   status: ['Status', 'Статус'],
-  month: ['This month', 'За месяц'],
+  month: ['Spent this month', 'Потрачено за месяц'],
   made: ['Created', 'Создан'],
   new: ['New account', 'Новый аккаунт'],
   new_title: ['Create an account', 'Создать аккаунт'],

@@ -29,6 +29,12 @@ addTexts('operator_invitations', {
     'Отправьте её на {{email}}. Она действует 7 дней.',
   ],
   until: ['Valid until', 'Действует до'],
+  renew: ['New link', 'Новая ссылка'],
+  renew_title: ['New link for {{email}}', 'Новая ссылка для {{email}}'],
+  renew_text: [
+    'A link is shown only once. The new one replaces the earlier one, which stops working.',
+    'Ссылка видна только один раз. Новая заменит прежнюю, и та перестанет работать.',
+  ],
   withdraw: ['Withdraw', 'Отозвать'],
   withdraw_title: ['Withdraw the invitation of {{email}}?', 'Отозвать приглашение {{email}}?'],
   withdraw_text: ['Its link stops working.', 'Его ссылка перестанет работать.'],

@@ -199,12 +199,14 @@ function Rows({ of, all }: { of: PagedRows<CatalogRow>; all: number }) {
   const columns: Column<CatalogRow>[] = [
     column.plain(t('common:model'), (row) => <Named row={row} />),
     column.plain(t('state'), (row) => <State row={row} />),
-    column.figure(t('price'), (row) => (row.unit === null ? null : <PriceLines row={row} />)),
+    column.figure(t('price'), (row) =>
+      row.unit === null ? null : <PriceLines of={row} unit={row.unit} />,
+    ),
     column.figure(t('cost'), (row) =>
-      row.unit === null ? null : <MarginLines margins={row.margins} what="cost" />,
+      row.unit === null ? null : <MarginLines of={row} what="cost" />,
     ),
     column.figure(t('margin'), (row) =>
-      row.unit === null ? null : <MarginLines margins={row.margins} what="margin" />,
+      row.unit === null ? null : <MarginLines of={row} what="margin" />,
     ),
     column.plain(t('upstreams'), (row) =>
       row.upstreams.length === 0 ? null : <Upstreams row={row} />,
@@ -266,23 +268,23 @@ function Named({ row }: { row: CatalogRow }) {
     return <RowName className="wrap">{row.id}</RowName>;
   }
   return (
-    <Stack gap={0}>
-      <RowLink to={`/operator/catalog/row/${row.id}`}>{row.id}</RowLink>
-      <Dimmed fw={400}>
-        {t(`kind.${row.kind}`)} · {row.task}
-      </Dimmed>
-    </Stack>
+    <Group gap="0 8px" title={`${t(`kind.${row.kind}`)} · ${row.task}`}>
+      <RowLink to={`/operator/catalog/row/${row.id}`}>{row.name}</RowLink>
+      <Note ff="monospace" className="wrap">
+        {row.id}
+      </Note>
+    </Group>
   );
 }
 
 function State({ row }: { row: CatalogRow }) {
   const { t } = useTranslation('operator_catalog');
   return (
-    <Stack gap={2} align="flex-start">
+    <Group gap="2px 8px">
       <StateBadge row={row} />
       {row.override && <Tag>{t('set_here')}</Tag>}
       <Reason row={row} />
-    </Stack>
+    </Group>
   );
 }
 

@@ -24,7 +24,7 @@ import { Stat } from '../../components/Stat.tsx';
 import './catalog-texts.ts';
 import { History } from './History.tsx';
 import { Sale } from './Sale.tsx';
-import { MarginLines, needed, StateBadge } from '../margin.tsx';
+import { MarginLines, needed, PriceLines, StateBadge } from '../margin.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { useTranslation } from '../../i18n.ts';
 
@@ -187,18 +187,9 @@ function Routes({ row }: { row: CatalogRowDetail }) {
         )}
       </Stack>
     )),
-    column.figure(t('price'), (route) => (
-      <Stack gap={0} align="flex-end">
-        {route.margins.map((margin) => (
-          <span key={margin.of} className="number">
-            {margin.of !== 'unit' && <Note span>{`${t(margin.of)} `}</Note>}
-            <Usd micro={margin.price_usd_micro} />
-          </span>
-        ))}
-      </Stack>
-    )),
-    column.figure(t('cost'), (route) => <MarginLines margins={route.margins} what="cost" />),
-    column.figure(t('margin'), (route) => <MarginLines margins={route.margins} what="margin" />),
+    column.figure(t('price'), (route) => <PriceLines of={route} unit={row.unit} />),
+    column.figure(t('cost'), (route) => <MarginLines of={route} what="cost" />),
+    column.figure(t('margin'), (route) => <MarginLines of={route} what="margin" />),
   ];
   return (
     <Card withBorder padding="lg">
@@ -220,8 +211,12 @@ function Rates({ row }: { row: CatalogRowDetail }) {
     column.figure(`${t('price')}, ${t(`per.${row.unit}`)}`, (rate) => (
       <Usd micro={rate.price_usd_micro} />
     )),
-    column.figure(t('cost'), (rate) => <MarginLines margins={[rate]} what="cost" />),
-    column.figure(t('margin'), (rate) => <MarginLines margins={[rate]} what="margin" />),
+    column.figure(t('cost'), (rate) => (
+      <MarginLines of={{ margins: [rate], rates: [] }} what="cost" />
+    )),
+    column.figure(t('margin'), (rate) => (
+      <MarginLines of={{ margins: [rate], rates: [] }} what="margin" />
+    )),
   ];
   return (
     <Card withBorder padding="lg">

@@ -46,7 +46,6 @@ addTexts('operator_catalog', {
   cost: ['Your cost', 'Ваши затраты'],
   margin: ['Margin', 'Маржа'],
   upstreams: ['Upstreams, in order', 'Апстримы по порядку'],
-  up_to: ['up to', 'до'],
   stop: ['Stop selling', 'Снять с продажи'],
   stop_title: ['Stop selling {{name}}?', 'Снять {{name}} с продажи?'],
   stop_new: [

@@ -16,6 +16,7 @@ import { useOperatorPages } from '../../queries.ts';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 import { useActions } from '../rights.ts';
+import { ModelName } from '../../requests/model-names.tsx';
 import { useTranslation } from '../../i18n.ts';
 
 /** Every unfinished request, oldest first. */
@@ -73,8 +74,10 @@ function Requests({ of, isFiltered }: { of: PagedRows<OpenRequest>; isFiltered: 
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
   const columns: Column<OpenRequest>[] = [
     column.plain(t('request'), ({ request_id, model_id }) => (
-      <RequestName request_id={request_id} copies>
-        <RequestLink id={request_id}>{model_id}</RequestLink>
+      <RequestName request_id={request_id}>
+        <RequestLink id={request_id}>
+          <ModelName id={model_id} />
+        </RequestLink>
       </RequestName>
     )),
     column.plain(t('common:account'), (row) => (
@@ -149,7 +152,7 @@ function CancelDialog({ row, onClose }: { row: OpenRequest; onClose: () => void 
       onSubmit={() => act('POST /requests/:request_id/cancel', { params }, t('cancelled'))}
     >
       <Text fw={600} className="wrap">
-        {row.model_id}
+        <ModelName id={row.model_id} />
       </Text>
       <Text size="sm" className="wrap">
         {row.email}

@@ -11,6 +11,7 @@ import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { liveQuery } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { OpenRequests } from './OpenRequests.tsx';
+import { ModelName } from '../../requests/model-names.tsx';
 import { useTranslation } from '../../i18n.ts';
 import './queue-texts.ts';
 
@@ -136,7 +137,11 @@ function accountColumn<Row extends { account_id: string; email: string }>(
 function modelColumn<Row extends { model_id: string }>(label: string): Column<Row> {
   return {
     label,
-    cell: ({ model_id }) => <RowLink to={`/operator/catalog/row/${model_id}`}>{model_id}</RowLink>,
+    cell: ({ model_id }) => (
+      <RowLink to={`/operator/catalog/row/${model_id}`}>
+        <ModelName id={model_id} />
+      </RowLink>
+    ),
   };
 }
 

@@ -116,7 +116,10 @@ function useChoices(ofAccount: boolean, typed: string) {
       value: row.account_id,
       label: row.email,
     })),
-    model: plain(models.data?.data.map(({ id }) => id)),
+    model: (models.data?.data ?? []).map(({ id, name }) => ({
+      value: id,
+      label: name ? `${name} · ${id}` : id,
+    })),
     upstream: plain(upstreams.data?.data.map(({ name }) => name)),
   };
 }

@@ -10,6 +10,7 @@ import { RequestName, RequestPrice, RequestState } from '../../requests/columns.
 import { AccountLink, RequestLink } from '../links.tsx';
 import { type Change, RequestFilters } from './RequestFilters.tsx';
 import { queryOf, type RequestSearch } from './request-search.ts';
+import { ModelName } from '../../requests/model-names.tsx';
 import { useTranslation } from '../../i18n.ts';
 import './requests-texts.ts';
 
@@ -56,12 +57,14 @@ export function RequestList(props: {
 function useColumns(isNamed: boolean): Column<AnyRequest>[] {
   const { t } = useTranslation('operator_requests');
   const ofAccount = column.plain<AnyRequest>(t('common:account'), (row) => (
-    <AccountLink id={row.account_id}>{row.email}</AccountLink>
+    <AccountLink id={row.account_id}>{row.account_name ?? row.email}</AccountLink>
   ));
   return [
     column.plain(t('common:model'), ({ request_id, model_id }) => (
-      <RequestName request_id={request_id} copies>
-        <RequestLink id={request_id}>{model_id}</RequestLink>
+      <RequestName request_id={request_id}>
+        <RequestLink id={request_id}>
+          <ModelName id={model_id} />
+        </RequestLink>
       </RequestName>
     )),
     ...(isNamed ? [ofAccount] : []),
@@ -88,9 +91,11 @@ function RequestCard({ row, isNamed }: { row: AnyRequest; isNamed: boolean }) {
   return (
     <Group justify="space-between" align="flex-start" wrap="nowrap" gap="sm">
       <Box miw={0}>
-        <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
+        <RequestLink id={row.request_id}>
+          <ModelName id={row.model_id} />
+        </RequestLink>
         <Note className="wrap" mb={4}>
-          {isNamed && `${row.email} · `}
+          {isNamed && `${row.account_name ?? row.email} · `}
           {row.upstream}
         </Note>
         <RequestState request={row} />

@@ -26,6 +26,7 @@ import { offered, useAddress } from '../search.ts';
 import './unknown-texts.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { useActions } from '../rights.ts';
+import { ModelName } from '../../requests/model-names.tsx';
 import { useTranslation } from '../../i18n.ts';
 
 /** Requests and abandoned starts that may have run, at an unknown cost. */
@@ -148,7 +149,9 @@ function OutcomeCard(props: {
     <Card withBorder padding="lg" role="listitem">
       <Group justify="space-between" align="flex-start" gap="sm" mb="sm">
         <Stack gap={0} style={{ minWidth: 0 }}>
-          <RequestLink id={outcome.request_id}>{outcome.model_id}</RequestLink>
+          <RequestLink id={outcome.request_id}>
+            <ModelName id={outcome.model_id} />
+          </RequestLink>
           <Group gap={2} wrap="nowrap">
             <Dimmed ff="monospace" className="wrap">
               {outcome.request_id}

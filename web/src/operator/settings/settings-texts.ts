@@ -12,7 +12,7 @@ addTexts('operator_settings', {
   hide: ['Remove banner', 'Убрать объявление'],
   banner_set: ['The banner is shown.', 'Объявление показано.'],
   banner_gone: ['The banner is removed.', 'Объявление убрано.'],
-  settings: ['Settings', 'Настройки'],
+  settings: ['Set at the start', 'Заданное при запуске'],
   settings_text: [
     'The process that answers was started with these settings. Change them where it is started. No part of a secret is shown.',
     'С ними запущен процесс, который отвечает. Меняются там, где он запускается. Секреты не видны даже частично.',

@@ -6,3 +6,8 @@ export function useModelNames(): (id: string) => string {
   const { data } = useQuery(modelsQuery);
   return (id) => data?.find((model) => model.id === id)?.name ?? id;
 }
+
+/** The name of a model; hovering shows its id. */
+export function ModelName({ id }: { id: string }) {
+  return <span title={id}>{useModelNames()(id)}</span>;
+}
