@@ -72,7 +72,10 @@ async function play(
   let verdict: Verdict = 'green';
   const run = scene && (values.long ? scene.long : scene.short);
   if (scene && !run) figures.push('its scene is played by `--long` only');
-  const played = await run?.({ seed, log: (line) => log(`${name}: ${line}`) });
+  // A scene that cannot go on is a broken promise of its own fault, and the others are still played.
+  const played = await run?.({ seed, log: (line) => log(`${name}: ${line}`) }).catch(
+    (error: Error) => ({ figure: 'stopped', violations: [error.message], missing: undefined }),
+  );
   if (played?.missing !== undefined) verdict = `not run: ${played.missing}`;
   else if (played) figures.push(played.figure);
   const tested = await playTests(tests, database, values.long ? long : {});
