@@ -259,7 +259,7 @@ const ofOperator = new RegExp(
     /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/,
     /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/,
     /\b(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{2,5}\b/,
-    /(?<![\w/])\/(?:home|root|var|usr|opt|mnt|data|srv|etc|tmp|app|models|workspace)\/\S+/,
+    /(?<![\w/])\/(?:home|root|var|usr|opt|mnt|data|srv|etc|tmp|app|models|workspace)\/[^\s()[\]'",;]+/,
     /\b(?:org|proj|acct)[-_]\w{2,}/,
   ]
     .map(({ source }) => source)
