@@ -2,10 +2,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readRevenue } from '../server/src/db/accounts/revenue.ts';
 import { anyRequest, pageBelow, type PageFilter } from '../server/src/db/requests/request-pages.ts';
-import { movements, movementTotals, seqsBetween } from '../server/src/ledger/statement.ts';
+import { movements, seqsBetween } from '../server/src/ledger/statement.ts';
+import { movementTotals } from '../server/src/ledger/transfer-sums.ts';
 import { rawSql } from '../server/src/lib/sql/sql.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';
-import { rollUpDays, rollUpSpend } from '../server/src/operations/accounts/roll-up.ts';
+import {
+  rollUpDays,
+  rollUpSpend,
+  rollUpTransfers,
+} from '../server/src/operations/accounts/roll-up.ts';
 import { fill, type Large } from './history-fill.ts';
 import type { Question, Row } from './run.ts';
 import { openBench, type Bench } from './service.ts';
@@ -63,6 +68,7 @@ async function open(requests: number): Promise<Side> {
   const submitted = String(fieldOf(await call(submit, input), 'request_id'));
   await rollUpDays(bench.db);
   await rollUpSpend(bench.db, large.account_id, Date.now());
+  await rollUpTransfers(bench.db, large.account_id, 60_000);
   const [size] = await bench.db.run<{ bytes: bigint }>(
     rawSql(
       `select pg_database_size(current_database()) / (select count(*) from requests) as bytes`,

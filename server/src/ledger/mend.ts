@@ -45,7 +45,8 @@ export interface MendedCounter {
     | 'pending_usd_micro'
     | 'posted_usd_micro'
     | 'daily_sums'
-    | 'daily_usage';
+    | 'daily_usage'
+    | 'statement_sums';
   was: string;
   is: string;
 }
@@ -78,7 +79,7 @@ export async function mendCounters(
   });
   writeCounters(tx, [...counted.values()]);
   writeAccounts(tx, ofAccounts);
-  return [...ofAccounts, ...ofKeys, ...(await dropWrongDays(tx, accountIds))];
+  return [...ofAccounts, ...ofKeys, ...(await dropWrongSums(tx, accountIds))];
 }
 
 function differences(was: OwnedCounters, is: OwnedCounters): MendedCounter[] {
@@ -136,20 +137,21 @@ function writeAccounts(tx: Transaction, changes: MendedCounter[]): void {
     where b.account_id = d.account_id`);
 }
 
-/** Sums of days that a law proves: the rows that say which days are stored, and the sums. */
-const daily = [
+/** Stored sums that a law proves: its name, what they are, and their tables. */
+const stored = [
   ['spend_days_recompute', 'daily_sums', 'spend_rollups', 'spend_days'],
   ['usage_days_recompute', 'daily_usage', 'usage_rollups', 'usage_days'],
+  ['transfer_sums_recompute', 'statement_sums', 'transfer_sums'],
 ] as const;
 
-/** Drops the stored days of accounts with a wrong one. They are stored again when next read. */
-async function dropWrongDays(tx: Transaction, accountIds: string[]): Promise<MendedCounter[]> {
+/** Drops the stored sums of accounts with a wrong one. They are stored again when next read. */
+async function dropWrongSums(tx: Transaction, accountIds: string[]): Promise<MendedCounter[]> {
   const mended: MendedCounter[] = [];
-  for (const [law, counter, ...tables] of daily) {
+  for (const [law, counter, ...tables] of stored) {
     const { broken } = laws.find(({ name }) => name === law)!;
-    const wrong = await tx.run<{ account_id: string; days: bigint }>(
+    const wrong = await tx.run<{ account_id: string; sums: bigint }>(
       rawSql(
-        `select account_id, count(*) as days from (${broken(wholeScope)}) broken
+        `select account_id, count(*) as sums from (${broken(wholeScope)}) broken
          where account_id = any($1::uuid[]) group by 1`,
         [`{${accountIds.join()}}`],
       ),
@@ -157,12 +159,12 @@ async function dropWrongDays(tx: Transaction, accountIds: string[]): Promise<Men
     const ids = `{${wrong.map(({ account_id }) => account_id).join()}}`;
     for (const table of tables)
       tx.send(rawSql(`delete from ${table} where account_id = any($1::uuid[])`, [ids]));
-    for (const { account_id, days } of wrong)
+    for (const { account_id, sums } of wrong)
       mended.push({
         account_id,
         key_id: null,
         counter,
-        was: `${days} wrong`,
+        was: `${sums} wrong`,
         is: 'computed again when they are next read',
       });
   }

@@ -223,6 +223,29 @@ export const countedLaws: Law[] = [
         or output_tokens <> 0 or cached_tokens <> 0 or reasoning_tokens <> 0`,
   },
   {
+    name: 'transfer_sums_recompute',
+    by: 'accounts',
+    counter_of: 'account_id',
+    says: 'the stored sums of blocks of transfers equal those recomputed from these transfers',
+    broken: ({ accounts }) => `
+      with told as (
+        select account_id, block, kind, movements, in_usd_micro, out_usd_micro, amount_usd_micro,
+          earliest, latest
+        from transfer_sums where ${accounts('account_id')}),
+      stepped as (
+        select t.account_id, t.seq, t.kind, t.amount_usd_micro, t.created_at,
+          t.available_after_usd_micro - coalesce(lag(t.available_after_usd_micro) over (
+            partition by t.account_id order by t.seq), 0) as step
+        from (select account_id, max(block) as newest from told group by 1) n
+          join transfers t on t.account_id = n.account_id and t.seq <= (n.newest + 1) * 1024),
+      counted as (
+        select account_id, (seq - 1) / 1024, kind, count(*)::int,
+          sum(greatest(step, 0))::bigint, sum(greatest(-step, 0))::bigint,
+          sum(amount_usd_micro)::bigint, min(created_at), max(created_at)
+        from stepped group by 1, 2, 3)
+      (table told except table counted) union all (table counted except table told)`,
+  },
+  {
     name: 'nothing_is_orphaned',
     by: 'requests',
     says: 'the row that another row belongs to always exists, and no required row is missing',

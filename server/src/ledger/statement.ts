@@ -74,54 +74,6 @@ export function movementsUpwards(db: Connection, filter: LimitedFilter): Promise
   return db.run<Movement>(movementsStatement(filter, 'asc'));
 }
 
-export interface MovementTotals {
-  movements: number;
-  /** Totals added to the available balance and taken from it. Neither is negative. */
-  in_usd_micro: bigint;
-  out_usd_micro: bigint;
-  /** The total of the charges: what was paid. */
-  charged_usd_micro: bigint;
-  by_source: SourceSum[];
-}
-
-/** Totals of all movements that match the filter. */
-export async function movementTotals(
-  db: Connection,
-  filter: MovementFilter,
-): Promise<MovementTotals> {
-  const { account_id, kinds, from_seq, below_seq, from, to } = filter;
-  const ofRare = ofRareKinds(kinds);
-  const hasDeposits = kinds.length === 0 || kinds.includes('deposit');
-  // Numbers have no gaps, so each change is the step from the balance before. Rare kinds are found
-  // without the movements between them.
-  const change = ofRare
-    ? `case when credit_account_id = account_id then amount_usd_micro else -amount_usd_micro end`
-    : `available_after_usd_micro
-        - coalesce(lag(available_after_usd_micro) over (order by seq), 0)`;
-  const [[row], by_source] = await Promise.all([
-    db.run<Omit<MovementTotals, 'by_source'>>(
-      rawSql(
-        `select count(*)::int as movements,
-          coalesce(sum(change) filter (where change > 0), 0)::bigint as in_usd_micro,
-          coalesce(-sum(change) filter (where change < 0), 0)::bigint as out_usd_micro,
-          coalesce(sum(amount_usd_micro) filter (where kind = 'charge'), 0)::bigint
-            as charged_usd_micro
-        from (
-          select seq, kind, amount_usd_micro, created_at, ${change} as change
-          from transfers
-          where account_id = $1 and seq >= $2::bigint - 1 and seq < $3 ${ofRare}
-        ) m
-        where seq >= $2 and ($4::boolean or kind = any($5::text[]))
-          and created_at >= coalesce($6::timestamptz, '-infinity')
-          and created_at < coalesce($7::timestamptz, 'infinity')`,
-        [account_id, from_seq, below_seq, kinds.length === 0, arrayLiteral(kinds), from, to],
-      ),
-    ),
-    hasDeposits ? depositSums(db, filter) : [],
-  ]);
-  return { ...row!, by_source };
-}
-
 /** The money of the deposits from one source. */
 export interface SourceSum {
   source: Source;

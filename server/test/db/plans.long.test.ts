@@ -43,10 +43,10 @@ import {
   movedSince,
   movements,
   movementsOf,
-  movementTotals,
   seqsBetween,
   statement,
 } from '../../src/ledger/statement.ts';
+import { movementTotals } from '../../src/ledger/transfer-sums.ts';
 import { transferPage } from '../../src/ledger/transfers.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
 import { runTimes } from '../../src/db/requests/run-times.ts';

@@ -15,7 +15,7 @@ export const budgets: Record<string, number> = {
   'server/src/core': 17_100,
   'server/src/db': 11_420,
   'server/src/http': 21_730,
-  'server/src/ledger': 3_280,
+  'server/src/ledger': 3_380,
   'server/src/lib': 6_090,
   'server/src/operations': 8_150,
   'server/src/storage': 2_260,
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 96_000 };
+export const ceilings: Record<string, number> = { 'server/src': 96_150 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

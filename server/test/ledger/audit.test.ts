@@ -574,6 +574,11 @@ const sabotages: Sabotage[] = [
     breaks: ['usage_days_recompute'],
   },
   {
+    what: 'sums of transfers that were never made',
+    sql: `insert into transfer_sums values (:who, 0, 'charge', 1, 0, 5, 5, now(), now())`,
+    breaks: ['transfer_sums_recompute'],
+  },
+  {
     what: 'an account without a balance',
     sql: `insert into accounts (id, email, webhook_secrets) values (gen_random_uuid(), 'x@x.test', '{x}')`,
     breaks: ['nothing_is_orphaned'],

@@ -84,6 +84,11 @@ const wrong: [what: string, sql: string, counters: RegExp[]][] = [
     [/^daily_usage of the account: 1 wrong → computed again/],
   ],
   [
+    'the sums of a statement',
+    `insert into transfer_sums values ($1, 0, 'debt', 1, 0, 5, 5, now(), now())`,
+    [/^statement_sums of the account: \d wrong → computed again/],
+  ],
+  [
     'a month that is over',
     `${month} = month - interval '1 month' where account_id = $1`,
     [/^month of key .*-01 → /],

@@ -4,14 +4,15 @@ import { formatUsd } from '../../core/price/money.ts';
 import {
   movements,
   movementsUpwards,
-  movementTotals,
   seqsBetween,
   statementLines,
   type Movement as MovementRow,
   type MovementFilter,
   type StatementLine as LineRow,
 } from '../../ledger/statement.ts';
+import { movementTotals } from '../../ledger/transfer-sums.ts';
 import { csvLine, type Cell } from '../../lib/csv.ts';
+import { rollUpTransfers } from '../../operations/accounts/roll-up.ts';
 import { issueReceipts } from '../../operations/accounts/receipt.ts';
 import { UnitName } from '../api/model-schema.ts';
 import { StatusName } from '../requests/schema.ts';
@@ -163,9 +164,11 @@ export const totals = visitEndpoint(
     ),
   },
   async ({ req, reply, query }, deps) => {
-    const sums = await inSum(req, reply, deps, async () =>
-      movementTotals(deps.db, await filterOf(req.account_id, query, deps)),
-    );
+    const { account_id } = req;
+    const sums = await inSum(req, reply, deps, async () => {
+      await rollUpTransfers(deps.db, account_id, deps.settings.times.usageSumMs);
+      return movementTotals(deps.db, await filterOf(account_id, query, deps));
+    });
     return { ...sums, net_usd_micro: sums.in_usd_micro - sums.out_usd_micro };
   },
 );

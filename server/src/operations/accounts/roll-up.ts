@@ -3,6 +3,7 @@ import * as spend from '../../db/accounts/spend.ts';
 import { findUnstored, storeDay, type Period } from '../../db/accounts/usage-days.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { readWithin } from '../../lib/sql/time-limit.ts';
+import { storeTransferSums } from '../../ledger/transfer-sums.ts';
 import { dayMs } from '../../lib/day.ts';
 
 /** The longest period that the pages show, and the same number of days before it. */
@@ -48,6 +49,13 @@ export async function rollUpUsage(
     if (left <= 0 || (await readWithin(db, left, store)) === null) return false;
   }
   return true;
+}
+
+/** Stores sums of an account's transfers for at most `ms`; a next call goes on from there. */
+export async function rollUpTransfers(db: Database, account_id: string, ms: number): Promise<void> {
+  const end = performance.now() + ms;
+  const store = (tx: Transaction) => storeTransferSums(tx, account_id);
+  while (performance.now() < end && (await db.tx(store)));
 }
 
 function midnightBefore(ms: number): Date {
