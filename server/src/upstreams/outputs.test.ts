@@ -5,6 +5,7 @@ import { collectMedia } from './outputs.ts';
 const bytes = Buffer.from('the bytes of a picture, which are long enough to be no name');
 const base64 = bytes.toString('base64');
 const address = 'https://cdn.test/a.png';
+const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), bytes]).toString('base64');
 const page = 'https://example.com/about';
 
 /** The media as `field: what`, and the other fields. */
@@ -160,6 +161,73 @@ const cases: [what: string, output: unknown, told: string[], fields?: object][] 
     [`content: ${page}`],
     { role: 'assistant' },
   ],
+  [
+    'Leonardo',
+    { generations_by_pk: { generated_images: [{ url: page, nsfw: false }], status: 'COMPLETE' } },
+    [`generated_images: ${page}`],
+    { status: 'COMPLETE' },
+  ],
+  [
+    'Freepik',
+    { data: { generated: [page, address] } },
+    [`generated: ${page}`, `generated: ${address}`],
+  ],
+  [
+    'Hunyuan',
+    { Response: { ResultImage: [page], JobStatusCode: '5' } },
+    [`ResultImage: ${page}`],
+    { JobStatusCode: '5' },
+  ],
+  [
+    "Google's own client",
+    { generatedVideos: [{ video: { videoBytes: base64 } }] },
+    ['video: bytes'],
+  ],
+  [
+    'PiAPI',
+    { output: { works: [{ cover: { resource: address }, video: { resource: page } }] } },
+    [`video: ${page}`],
+    { cover: { resource: address } },
+  ],
+  [
+    'OpenAI responses',
+    { output: [{ type: 'reasoning' }, { type: 'image_generation_call', result: base64 }] },
+    ['output: bytes'],
+  ],
+  [
+    'RunPod',
+    { output: { message: picture, status: 'success' } },
+    ['message: others'],
+    { status: 'success' },
+  ],
+  ['nodes of ComfyUI', { outputs: { 9: { images: [{ url: page }] } } }, [`images: ${page}`]],
+  ['a picture by its first bytes', picture, ['out: others']],
+  ['other base64 is a text', base64, [], { text: base64 }],
+  [
+    'an object as JSON text',
+    { resultJson: JSON.stringify({ resultUrls: [page] }) },
+    [`resultUrls: ${page}`],
+  ],
+  ['a list as JSON text', JSON.stringify([address, page]), [`out: ${address}`, `out: ${page}`]],
+  [
+    'a JSON answer of a model is a text',
+    { output: JSON.stringify({ image_url: page }) },
+    [],
+    { output: JSON.stringify({ image_url: page }) },
+  ],
+  [
+    'addresses with commas',
+    { image_urls: `${page}, ${address}` },
+    [`image_urls: ${page}`, `image_urls: ${address}`],
+  ],
+  [
+    'addresses in an item',
+    { images: [{ url: [page, address] }] },
+    [`images: ${page}`, `images: ${address}`],
+  ],
+  ['a picture in Markdown', `![a cat](${address} "cat")`, [`out: ${address}`]],
+  ['a link in Markdown to a page', `[more](${page})`, [], { text: `[more](${page})` }],
+  ['paths at the upstream', { images: ['/view/a.png'] }, ['images: /view/a.png']],
   ['numbers are no places', { sizes: [1, 2], ok: true }, [], { sizes: [1, 2], ok: true }],
   ['facts are no places', { labels: [{ name: 'cat' }] }, [], { labels: [{ name: 'cat' }] }],
 ];

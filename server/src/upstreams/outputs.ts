@@ -2,7 +2,7 @@ import { asBase64 } from '../lib/base64.ts';
 import { dataIn } from '../lib/data-address.ts';
 import { isObject, itemsOf, objectOf } from '../lib/json.ts';
 import { comesAlong, mainOutputs, snakeCase } from '../core/media/output-fields.ts';
-import { reasonIn } from './replies.ts';
+import { jsonOf, reasonIn } from './replies.ts';
 import type { OutputMedia } from './upstream.ts';
 
 /** Finds media in an output, whatever JSON shape an upstream uses. */
@@ -46,7 +46,7 @@ export function collectMedia(output: unknown, field: string | null, depth = 0): 
 
 /** Names of a text, or of a list of texts, that is an address or base64 in any form. */
 const namedField =
-  /^(?:images?|videos?|audios?|files?|samples?|urls)$|^(?:(?:output|result|generated|final)_)?(?:image|video|audio|file|media|output|result|download|bytes|binary_data)s?_(?:url|uri|b64|base64|base64_encoded|file)s?$/;
+  /^(?:(?:output|result|generated|final|base64|b64)_)?(?:images?|videos?|audios?|files?|samples?)$|^(?:urls|uri)$|^(?:(?:output|result|generated|final)_)?(?:image|video|audio|file|media|output|result|download|signed|bytes|binary_data)s?_(?:url|uri|b64|base64|base64_encoded|bytes|file)s?$/;
 const isNamed = (field: string | null) => field !== null && namedField.test(snakeCase(field));
 
 /** The media, of which the main ones are named `field`. */
@@ -57,16 +57,16 @@ export function underField(media: OutputMedia[], field: string | null): OutputMe
 
 /** Not `input`: some services repeat the caller's. */
 const wrapper =
-  /(?:^|_)(?:outputs?|data|results?|responses?|generations?|images?|videos?|assets|payload|content|creations|artifacts|predictions|samples|choices|message|candidates|parts)$/;
+  /(?:^|_)(?:outputs?|data|results?|responses?|generations?|generations_by_pk|generated|images?|videos?|assets|payload|content|creations|works|artifacts|predictions|samples|choices|message|candidates|parts)(?:_json)?$|^\d+$/;
 const isWrapper = (name: string) => wrapper.test(snakeCase(name)) && !comesAlong(name);
 /** Those that may be addresses, however these end. */
-const bareWrapper = /^(?:outputs?|results?|data)$/;
+const bareWrapper = /^(?:outputs?|results?|data|generated)$/;
 
 /** Looks for media inside the fields that services wrap their outputs in. */
 function unwrapped({ media, fields }: CollectedOutput, depth: number): CollectedOutput {
   const found: CollectedOutput = { media: [...media], fields: {} };
   for (const [name, value] of Object.entries(fields)) {
-    const inner = (depth < depthMax && isWrapper(name) ? [value].flat() : [])
+    const inner = (depth < depthMax && isWrapper(name) ? [parsed(value, name)].flat() : [])
       .map((each) => (bareWrapper.test(name) && isAddress(each) ? { url: each } : each))
       .filter(isObject)
       .map((each) => collectMedia(each, name, depth + 1));
@@ -80,9 +80,16 @@ function unwrapped({ media, fields }: CollectedOutput, depth: number): Collected
   return found;
 }
 
+/** Some services write a list or an object as a JSON text. A model's answer may be one, too. */
+function parsed(value: unknown, field = 'output'): unknown {
+  const start = /^(?:output|content|message)$/.test(field) ? /^\s*\[/ : /^\s*[[{]/;
+  const isJson = typeof value === 'string' && start.test(value);
+  return isJson ? (jsonOf(Buffer.from(value)) ?? value) : value;
+}
+
 /** False if the value is not media. */
 function takeMedia(value: unknown, field: string | null, found: CollectedOutput): boolean {
-  const places = placesIn(value, 0, isNamed(field));
+  const places = placesIn(listIn(value), 0, isNamed(field));
   if (places === null) return false;
   const sources = places.filter((place) => 'source' in place);
   if (sources.length === 0) return false;
@@ -96,6 +103,15 @@ type Source = Omit<OutputMedia, 'field'>;
 /** One place of a list of media. Some stay empty, for example after moderation. */
 type Place = Source | { empty: unknown };
 
+/** A list in the forms that services write it as one text: as JSON, or with commas or lines. */
+function listIn(value: unknown): unknown {
+  const list = parsed(value);
+  if (Array.isArray(list)) return list;
+  if (!isAddress(value)) return value;
+  const addresses = String(value).split(/\s*[,;\s]\s*(?=https?:\/\/)/i);
+  return addresses.length > 1 ? addresses : value;
+}
+
 /**
  * The places of a value, also of lists in lists; null if it contains a text that is no medium. In a
  * list of addresses, one with the extension of a media file speaks for the others. `isNamed`: its
@@ -103,6 +119,8 @@ type Place = Source | { empty: unknown };
  */
 function placesIn(value: unknown, depth: number, isNamed: boolean): Place[] | null {
   if (depth > depthMax) return null;
+  const { url } = objectOf(value);
+  if (Array.isArray(url)) return placesIn(url.map(addressed), depth + 1, isNamed);
   if (!Array.isArray(value)) {
     const source = sourceOf(value, isNamed) ?? (depth > 0 || isNamed ? sourceInField(value) : null);
     if (source !== null) return [source];
@@ -116,6 +134,8 @@ function placesIn(value: unknown, depth: number, isNamed: boolean): Place[] | nu
   });
   return lists.every((list) => list !== null) ? lists.flat() : null;
 }
+
+const addressed = (url: unknown) => (typeof url === 'string' ? { url } : url);
 
 /** The source in a text, or in an object with one; null if there is none that can be used. */
 function sourceOf(value: unknown, isNamed = false): Source | null {
@@ -138,7 +158,7 @@ function sourceOf(value: unknown, isNamed = false): Source | null {
 
 /** Other names of the address or the bytes of a medium in a list. */
 const ownField =
-  /(?:^|_)(?:url|uri|href|src|b64|base64|base64_encoded)$|^(?:image|video|audio|file|data)$/;
+  /(?:^|_)(?:url|uri|href|src|link|b64|base64|base64_encoded|bytes)$|^(?:image|video|audio|file|data|resource|result)$/;
 
 function sourceInField(value: unknown): Source | null {
   for (const [name, text] of Object.entries(objectOf(value))) {
@@ -155,7 +175,7 @@ function sourceInField(value: unknown): Source | null {
  */
 function sourceOfText(value: unknown, isNamed = false): Source | null {
   if (typeof value !== 'string') return null;
-  const text = value.trim();
+  const text = linkIn(value.trim());
   const data = dataIn(text);
   if (data !== null)
     return {
@@ -163,8 +183,21 @@ function sourceOfText(value: unknown, isNamed = false): Source | null {
       content_type: data.content_type,
     };
   if (isAddress(text)) return isNamed || isMediaAddress(text) ? { source: { url: text } } : null;
-  return isNamed && text.length >= base64MinLength ? bytesIn(text) : null;
+  if (isNamed && extension.test(text)) return pathIn(text);
+  const isBytes = isNamed || mediaStart.test(text);
+  return isBytes && text.length >= base64MinLength ? bytesIn(text) : null;
 }
+
+/** The address of a text that is nothing but a picture or a link in Markdown. */
+function linkIn(text: string): string {
+  return (
+    /^!?\[[^\]]{0,500}\]\((\S+?)(?:\s+"[^"]*")?\)$/.exec(text.slice(0, linkMaxChars))?.[1] ?? text
+  );
+}
+const linkMaxChars = 4_000;
+
+/** How PNG, JPEG, RIFF, GIF, ISO media, ID3, Matroska, Ogg and FLAC begin in base64. */
+const mediaStart = /^(?:iVBORw0KGg|\/9j\/|UklGR|R0lGOD|AAAA..Z0eX|SUQz|GkXfo|T2dnUw|ZkxhQw)/;
 
 /** An address at the upstream itself, or one without its scheme. */
 function pathIn(value: unknown): Source | null {

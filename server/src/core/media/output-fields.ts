@@ -5,7 +5,7 @@ import { kindOf, type MediaKind } from './content-type.ts';
 const kindField = /^(image|video|audio)s?$/;
 /** Fields of what comes along with an output, or shows how it was made. */
 const besideField =
-  /(?:^|_)(?:masks?|previews?|thumb(?:nail)?s?|posters?|covers?|inputs?|originals?|references?|controls?|depth|edges?|pose|watermark(?:ed)?|first_frame|last_frame)(?:_|$)/;
+  /(?:^|_)(?:masks?|previews?|thumb(?:nail)?s?|posters?|covers?|inputs?|sources?|init|origins?|originals?|references?|controls?|depth|edges?|pose|watermark(?:ed)?|first_frame|last_frame)(?:_|$)/;
 
 /** A field's name in snake case. Some services write names in camel case. */
 export function snakeCase(field: string): string {
