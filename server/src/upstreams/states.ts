@@ -12,9 +12,14 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'succeed',
     'success',
     'successful',
+    'successfully',
+    'completed_successfully',
     'finished',
     'finish',
     'generated',
+    'rendered',
+    'fulfilled',
+    'ended',
     'done',
     'ok',
     'ready',
@@ -31,6 +36,13 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'rejected',
     'timeout',
     'timed_out',
+    'time_out',
+    'unsuccessful',
+    'invalid',
+    'exception',
+    'unsafe',
+    'violation',
+    'censored',
     'banned',
     'moderated',
     'content_moderated',
@@ -48,6 +60,10 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'canceled',
     'cancelled',
     'cancel',
+    'cancelled_by_user',
+    'canceled_by_user',
+    'user_cancelled',
+    'user_canceled',
     'aborted',
     'terminated',
     'killed',
@@ -66,9 +82,10 @@ export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> =
   const said = stateWord(word);
   if (Object.hasOwn(more, said)) return more[said]!;
   const bare = said
-    .replace(/^(?:task_|job_)?(?:status_|state_)?/, '')
+    .replace(/^(?:task_|job_|generation_)?(?:status_|state_)?/, '')
     .replace(/^partial(?:ly)?_|_with_(?:errors|warnings)$/, '');
-  if (/_(?:failed|error)$/.test(bare)) return 'failed';
+  if (/^failed_(?!.*retry)|_(?:failed|error|exception|violation|blocked)$/.test(bare))
+    return 'failed';
   return jobWords.find((word) => words[word].includes(bare)) ?? 'running';
 }
 
@@ -76,6 +93,7 @@ export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> =
 export function stateWord(word: unknown): string {
   const parts = String(word)
     .trim()
+    .replace(/[.!…]+$/, '')
     .replaceAll(/(?<=[a-z])(?=[A-Z])|[\s.-]+/g, '_');
   return parts.toLowerCase();
 }
