@@ -149,6 +149,7 @@ const cases: [what: string, output: unknown, told: string[], fields?: object][] 
     'Imagen',
     { predictions: [{ bytesBase64Encoded: base64 }, { raiFilteredReason: 'no' }] },
     ['predictions: bytes'],
+    { left_out: ['no'] },
   ],
   [
     'MiniMax',

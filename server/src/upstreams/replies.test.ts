@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FetchError, type FetchErrorKind } from '../lib/outbound/fetch.ts';
-import { messageIn, outcomeOfFault, outcomeOfReply, retryAfterMs, whyOfFault } from './replies.ts';
+import {
+  messageIn,
+  outcomeOfFault,
+  outcomeOfReply,
+  reasonIn,
+  retryAfterMs,
+  whyOfFault,
+} from './replies.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 const reply = (status: number, body: unknown = {}, headers: Record<string, string> = {}) => ({
@@ -120,6 +127,36 @@ describe('why a call had no reply', () => {
     test(`${kind}, ${sent ? 'after bytes' : 'unsent'}: ${why}`, () =>
       assert.equal(whyOfFault(new FetchError(kind, 'x', { sent })), why));
   }
+});
+
+describe('the reason of a failed job', () => {
+  const reasons: unknown[] = [
+    { failure_reason: 'a' },
+    { failure: 'a', failureCode: 'INTERNAL.BAD_OUTPUT' },
+    { state: 'fail', failCode: '422', failMsg: 'a' },
+    { task_status_msg: 'a' },
+    { base_resp: { status_code: 1026, status_msg: 'a' } },
+    { Response: { Error: { Code: 'FailedOperation', Message: 'a' } } },
+    { ErrCode: 500, ErrMsg: 'a' },
+    { error: '', error_message: 'a' },
+    { raiMediaFilteredReasons: ['a'] },
+    { error: '{"message": "a"}' },
+    '{"detail": "{\\"error\\": {\\"message\\": \\"a\\"}}"}',
+  ];
+  for (const value of reasons)
+    test(JSON.stringify(value), () => assert.equal(reasonIn(value), 'a'));
+
+  test('is not what stands beside it', () => {
+    for (const value of [
+      { code: 7 },
+      { status: 'FAILED', prompt: 'a' },
+      {},
+      null,
+      '{}',
+      '{"code":7}',
+    ])
+      assert.equal(reasonIn(value), null, JSON.stringify(value));
+  });
 });
 
 test('the words of an error are found in the usual shapes, and are short', () => {

@@ -1,3 +1,4 @@
+import { snakeCase } from '../core/media/output-fields.ts';
 import type { LostHow } from '../core/request/routing.ts';
 import { isObject, objectOf, type Json } from '../lib/json.ts';
 import { exactJson } from '../lib/long-integers.ts';
@@ -245,8 +246,13 @@ export function messageIn(value: unknown): string | null {
  * Null if it gives no reason.
  */
 export function reasonIn(value: unknown): string | null {
-  const inner = typeof value === 'string' ? jsonOf(Buffer.from(value)) : value;
-  const words = messageIn(typeof inner === 'object' ? (inner ?? value) : value);
+  let words = wordsIn(value, 0);
+  // Some services pass on a whole error as the text of their own.
+  while (words !== null && /^\s*[[{]/.test(words)) {
+    const inner = jsonOf(Buffer.from(words));
+    if (inner === undefined) break;
+    words = wordsIn(inner, 0);
+  }
   const line = words && publicWords(words.replaceAll(/\bdata:[^\s,]{0,200},\S+/gi, '…'));
   return line ? line.slice(0, reasonMax) : null;
 }
@@ -275,16 +281,28 @@ export function publicWords(text: string): string {
     .trim();
 }
 
+/** Names of the words of an error, the best first. */
+const wordsFields = [
+  /^(?:error|detail)$/,
+  /^(?:message|msg)$/,
+  /^(?:errors?|err)_?(?:message|msg|description)$|^errors$/,
+  /^title$/,
+  /^(?:fail(?:ure|ed)?|block|finish|rai(?:_media)?_filtered)?_?(?:message|msg|reasons?)$|^fail(?:ure)?$/,
+  /^(?:task_)?status_(?:message|msg)$|^(?:details|description|fault|faultstring|base_resp|response)$/,
+];
+
 function wordsIn(value: unknown, depth: number): string | null {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return value.trim() === '' && depth > 0 ? null : value;
   if (typeof value !== 'object' || value === null || depth > 3) return null;
   if (Array.isArray(value)) {
     const words = value.slice(0, 5).map((each) => wordsIn(each, depth + 1));
     return words.filter((each) => each !== null).join('; ') || null;
   }
-  for (const name of ['error', 'detail', 'message', 'msg', 'error_msg', 'errors', 'title']) {
-    const words = wordsIn(fieldOf(value, name), depth + 1);
-    if (words !== null) return words;
-  }
+  const fields = Object.entries(value).map(([name, each]) => [snakeCase(name), each] as const);
+  for (const form of wordsFields)
+    for (const [name, each] of fields) {
+      const words = form.test(name) ? wordsIn(each, depth + 1) : null;
+      if (words !== null) return words;
+    }
   return null;
 }
