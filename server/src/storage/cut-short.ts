@@ -17,6 +17,7 @@ type Walk = (read: ReadAt, size: number) => Promise<boolean>;
 const walks: Record<string, Walk> = {
   'image/png': (read, size) =>
     doUnitsEndEarly(read, size, { start: 8, unit: pngChunk, ends: true }),
+  'image/jpeg': doesJpegEndEarly,
   'image/avif': doBoxesEndEarly,
   'image/heic': doBoxesEndEarly,
   'image/webp': doesWebpEndEarly,
@@ -127,6 +128,44 @@ async function doesPdfEndEarly(read: ReadAt, size: number): Promise<boolean> {
   const tail = (await read(Math.max(0, size - 1024), 1024)).toString('latin1');
   return !/%%EOF(?!.*\d obj\b)/s.test(tail);
 }
+
+/** Decoders read zeros as pixels, so a file whose rest was filled with them is known by its end. */
+async function doesJpegEndEarly(read: ReadAt, size: number): Promise<boolean> {
+  let at = 2;
+  for (let count = 0; count < maxUnits && at < size; count += 1) {
+    const head = await read(at, 4);
+    const marker = head[1];
+    if (head[0] !== 0xff || marker === endOfJpeg) return false;
+    if (head.length < 4) return true;
+    if (marker === 0xff) at += 1;
+    else at += 2 + head.readUInt16BE(2);
+    if (marker === startOfScan) at = await endOfScan(read, at, size);
+  }
+  return at >= size;
+}
+
+const startOfScan = 0xda;
+const endOfJpeg = 0xd9;
+
+/** Where the next marker is that is neither a restart nor a byte of the picture. */
+async function endOfScan(read: ReadAt, start: number, size: number): Promise<number> {
+  for (let at = start; at < size;) {
+    const bytes = await read(at, scanBytes);
+    for (
+      let i = bytes.indexOf(0xff);
+      i !== -1 && i + 1 < bytes.length;
+      i = bytes.indexOf(0xff, i + 1)
+    ) {
+      const next = bytes[i + 1]!;
+      if (next !== 0 && next !== 0xff && (next < 0xd0 || next > 0xd7)) return at + i;
+    }
+    // The last byte may be the first of a marker.
+    at += Math.max(1, bytes.length - 1);
+  }
+  return size;
+}
+
+const scanBytes = 64 * 1024;
 
 async function doesGifEndEarly(read: ReadAt): Promise<boolean> {
   const table = (flags = 0) => (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0);

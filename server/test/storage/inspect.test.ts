@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import sharp from 'sharp';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
 import { describe as words, sniffBytes } from '../../src/core/media/sniff.ts';
 import { FileDamaged } from '../../src/storage/picture.ts';
@@ -89,6 +90,17 @@ const whole: Record<string, string> = {
   'page.pdf': 'application/pdf',
 };
 
+const noise = () =>
+  sharp({
+    create: {
+      width: 320,
+      height: 240,
+      channels: 3,
+      background: 'red',
+      noise: { type: 'gaussian', mean: 128, sigma: 30 },
+    },
+  });
+
 describe('inspect', () => {
   for (const [name, expected] of Object.entries(whole))
     test(`${name} is ${expected}`, async () =>
@@ -137,6 +149,17 @@ describe('inspect', () => {
       const bytes = await fileOf(name);
       bytes.fill(0, Math.floor(bytes.length * 0.4), Math.floor(bytes.length * 0.6));
       await assert.rejects(told(bytes, 3000), FileDamaged, name);
+    }
+  });
+
+  test('a JPEG whose rest was filled with zeros is damaged, one with bytes behind it is not', async () => {
+    for (const progressive of [false, true]) {
+      const jpeg = await noise().jpeg({ progressive, quality: 100 }).toBuffer();
+      const film = await fileOf('film.mp4');
+      // As telephones add the film of a moving photo.
+      assert.equal(await told(Buffer.concat([jpeg, film])), 'image/jpeg 320x240');
+      jpeg.fill(0, Math.floor(jpeg.length * 0.7));
+      await assert.rejects(told(jpeg), FileDamaged);
     }
   });
 
