@@ -104,7 +104,7 @@ type Source = Omit<OutputMedia, 'field'>;
 type Place = Source | { empty: unknown };
 
 /** A list in the forms that services write it as one text: as JSON, or with commas or lines. */
-function listIn(value: unknown): unknown {
+export function listIn(value: unknown): unknown {
   const list = parsed(value);
   if (Array.isArray(list)) return list;
   if (!isAddress(value)) return value;

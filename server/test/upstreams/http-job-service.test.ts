@@ -237,6 +237,12 @@ describe('a reply to a poll', () => {
     ['1 of 100', 1, 100, 0.01],
     ['5 of 20 steps', '5', 20, 0.25],
     ['per cent, whatever the whole is', '50%', 20, 0.5],
+    ['a part', '45/100', undefined, 0.45],
+    ['a part in words', 'Step 3 of 12', 100, 0.25],
+    ['a % after a part', 'step 3/4 (30%)', undefined, 0.3],
+    ['a comma', '0,45', undefined, 0.45],
+    ['a part of nothing', '0/0', undefined],
+    ['a date', '11/30/2026', undefined],
     ['words', 'almost', undefined],
     ['nothing', '', 100],
   ];
@@ -291,6 +297,18 @@ describe('a reply to a poll', () => {
         state: 'failed',
         code: 'upstream_failed',
       });
+  });
+
+  test('several addresses in one text are several outputs', async (t) => {
+    const all = ['https://c.test/a.png', 'https://c.test/b.png'];
+    for (const outputs of [all.join(','), all.join(' ; '), JSON.stringify(all)]) {
+      const told = await look(t, {}, { status: 'done', outputs });
+      assert.ok(told.state === 'done', outputs);
+      assert.deepEqual(
+        told.result.media.map(({ source }) => 'url' in source && source.url),
+        all,
+      );
+    }
   });
 
   test('done without an output says why, if the service does', async (t) => {

@@ -1,5 +1,5 @@
 import { statedCost } from '../../core/price/cost.ts';
-import { collectMedia, underField } from '../outputs.ts';
+import { collectMedia, listIn, underField } from '../outputs.ts';
 import { messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { JobState, OutputMedia, JobResult } from '../upstream.ts';
@@ -35,16 +35,22 @@ export function jobState(
   return { state: 'failed', code, message };
 }
 
-/** From 0 to 1. A number above 1, and one before a %, is per cent. */
+/**
+ * From 0 to 1. A number above 1, and one before a %, is per cent; `3/20` is a part. Some services
+ * write words around it, or a comma in it.
+ */
 function progressIn(
   json: unknown,
   { progress, progress_of }: Pick<HttpJobOptions, 'progress' | 'progress_of'>,
 ): number | undefined {
-  const text = textAt(json, progress)?.trim() ?? '';
-  const said = text === '' ? NaN : Number(text.replace(/\s*%$/, ''));
-  if (!Number.isFinite(said)) return undefined;
-  const whole = text.endsWith('%') ? 100 : (progress_of ?? (said > 1 ? 100 : 1));
-  return Math.min(1, Math.max(0, said / whole));
+  const text = (textAt(json, progress) ?? '').replaceAll(/(?<=\d),(?=\d)/g, '.').trim();
+  const perCent = /(-?\d+(?:\.\d+)?)\s*%/.exec(text)?.[1];
+  const [, part, all] =
+    /(?:^|\s)(\d+(?:\.\d+)?)\s*(?:\/|of)\s*(\d+(?:\.\d+)?)(?![\d./])/.exec(text) ?? [];
+  const said = Number(perCent ?? part ?? (text || NaN));
+  const whole = perCent ? 100 : Number(all ?? progress_of ?? (said > 1 ? 100 : 1));
+  const share = said / whole;
+  return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : undefined;
 }
 
 function failure(
@@ -69,7 +75,7 @@ function resultOf(json: unknown, options: HttpJobOptions): JobResult {
   const media: OutputMedia[] = [];
   for (const { path, field } of options.outputs) {
     // A path may lead to one address or to a list of addresses.
-    const values = valuesAt(json, path).flat();
+    const values = valuesAt(json, path).flat().flatMap(listIn);
     for (const value of values) media.push(...mediaIn(value, field));
   }
   const fields = options.fields.flatMap(([name, path]) => {
