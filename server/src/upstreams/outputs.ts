@@ -220,6 +220,11 @@ function bytesIn(value: unknown): Source | null {
   return base64 ? { source: { bytes: Buffer.from(base64, 'base64') } } : null;
 }
 
+/** Whether a whole body is a medium, of a type that is taken. */
+export function isMedium(body: Uint8Array): boolean {
+  return mediaStart.test(Buffer.from(body.subarray(0, 12)).toString('base64'));
+}
+
 /** Whether an address has the file extension of media. */
 export function isMediaAddress(url: string): boolean {
   return extension.test(new URL(url).pathname);

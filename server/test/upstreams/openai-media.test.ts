@@ -33,8 +33,8 @@ function resultOf(outcome: StartOutcome | JobState): Json {
 }
 
 /** The upstream, if its server answers every call with this JSON. */
-function answering(json: string) {
-  const body = Buffer.from(json);
+function answering(json: string | Buffer) {
+  const body = typeof json === 'string' ? Buffer.from(json) : json;
   const request = async () => ({ status: 200, headers: {}, body, truncated: false });
   const settings = { name: 'x', url: 'https://a.example/v1', key: null, secret: null };
   const tools = { ...plain.tools, fetch: { ...plain.tools.fetch, request } };
@@ -89,6 +89,25 @@ describe('images', () => {
       assert.deepEqual(rest, 'output' in reply ? ['mask'] : []);
       assert.deepEqual(Buffer.from(made[0].source.bytes), media.png);
     }
+  });
+
+  test('as the bytes alone, or as events, of which partial pictures are none', async () => {
+    const event = (type: string, bytes: Buffer) => {
+      const data = JSON.stringify({ type, b64_json: bytes.toString('base64') });
+      return `event: ${type}\ndata: ${data}\n\n`;
+    };
+    const partial = event('image_generation.partial_image', Buffer.alloc(90, 7));
+    const last = event('image_generation.completed', media.png);
+    for (const reply of [media.png, partial + last, `${last}data: [DONE]\n\n`]) {
+      const { media: made } = resultOf(await answering(reply).start(draw()));
+      assert.equal(made.length, 1);
+      assert.deepEqual(Buffer.from(made[0].source.bytes), media.png);
+    }
+    const refused = { type: 'error', error: { code: 'moderation_blocked', message: 'no' } };
+    const told = await answering(`data: ${JSON.stringify(refused)}\n\n`).start(draw());
+    assert.partialDeepStrictEqual(told, { outcome: 'rejected', message: 'no' });
+    for (const reply of [partial, 'data: {"a"'])
+      assert.equal((await answering(reply).start(draw())).outcome, 'unknown');
   });
 
   test('an edit is a form that holds the bytes of the files', async () => {

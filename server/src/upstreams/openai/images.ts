@@ -3,7 +3,7 @@ import { formBody, type SentPart } from '../../lib/outbound/multipart.ts';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { mapMedia, InputRefused } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
-import { collectMedia, underField } from '../outputs.ts';
+import { collectMedia, isMedium, underField } from '../outputs.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { JobResult, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
@@ -45,7 +45,7 @@ export function createImages(wire: OpenaiWire, options: OpenaiOptions, tools: Up
       signal: job.signal,
     });
     if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
-    return outcomeOf(jsonOf(reply.body), (error) => wire.inBand(error, reply.headers, job.model));
+    return outcomeOf(valueIn(reply.body), (error) => wire.inBand(error, reply.headers, job.model));
   };
 }
 
@@ -85,6 +85,19 @@ function asForm(model: string, fields: Json, files: SentPart[]) {
       name: isList && file.name === 'image' ? 'image[]' : file.name,
     })),
   ]);
+}
+
+/** A few servers answer with the picture itself, or with events, of which the last ones count. */
+function valueIn(body: Buffer): unknown {
+  if (isMedium(body)) return { data: [{ b64_json: body.toString('base64') }] };
+  if (!/^\s*(?:event|data):/.test(body.toString('latin1', 0, 64))) return jsonOf(body);
+  const lines = body.toString('utf8').split(/\r?\n/);
+  const events = lines
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => jsonOf(Buffer.from(line.slice('data:'.length))))
+    .filter(isObject);
+  const whole = events.filter(({ type }) => !/partial/.test(String(type)));
+  return whole.find((event) => errorIn(event) !== null) ?? (whole.length > 0 ? whole : undefined);
 }
 
 /** The outcome that the JSON of a successful reply tells. */
