@@ -173,6 +173,12 @@ describe('an upstream gets', () => {
       'image/jpeg 96x64',
     ],
     [
+      'a data: address of bytes by another name',
+      'jobs/usual',
+      data('photo.jpg', 'binary/octet-stream'),
+      'image/jpeg 96x64',
+    ],
+    [
       'a data: address that is called another',
       'jobs/usual',
       data('photo.webp', 'image/png'),

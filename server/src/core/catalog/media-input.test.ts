@@ -88,6 +88,7 @@ const nothing: [what: string, input: Record<string, unknown>][] = [
   ['in a number, a null or a flag', { image_url: null, video_url: 7, audio_url: true }],
   ['in an empty text', { image_url: '' }],
   ['in a data address, which brings its bytes', { image_url: 'data:image/png;base64,AAAA' }],
+  ['in a data address of bytes', { image_url: 'data:binary/octet-stream;base64,AAAA' }],
   ['in a sample, which the sandbox makes', { image_url: 'sandbox:photo' }],
   ['in the third of its samples', { video_urls: ['sandbox:film=3'] }],
   [

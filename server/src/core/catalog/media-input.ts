@@ -1,5 +1,6 @@
 import { dataIn } from '../../lib/data-address.ts';
 import { ApiError } from '../errors.ts';
+import { usualType } from '../media/content-type.ts';
 import type { ReasonDetails } from '../reasons.ts';
 import { parseFileId } from '../request/file-id.ts';
 
@@ -92,7 +93,7 @@ export function noteMedia(value: string, path: string, found: MediaInputs): bool
   }
   // An empty or broken data address would cost an upstream call that refuses it.
   const data = dataIn(value);
-  return (data !== null && mediaTypes.test(data.content_type)) || sampleForm.test(value);
+  return (data !== null && mediaTypes.test(usualType(data.content_type))) || sampleForm.test(value);
 }
 
 /** Types that a data address may state. The bytes of a general one decide what it is. */
