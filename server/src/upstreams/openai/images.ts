@@ -45,7 +45,9 @@ export function createImages(wire: OpenaiWire, options: OpenaiOptions, tools: Up
       signal: job.signal,
     });
     if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
-    return outcomeOf(valueIn(reply.body), (error) => wire.inBand(error, reply.headers, job.model));
+    return outcomeOf(valueIn(Buffer.from(reply.body)), (error) =>
+      wire.inBand(error, reply.headers, job.model),
+    );
   };
 }
 
