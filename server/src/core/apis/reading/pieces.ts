@@ -85,22 +85,25 @@ export function restOf(said: string, whole: string): string {
  * fits decides; words that no service is known to use mean `stop`.
  */
 const meanings: readonly [FinishReason | 'broken' | null, RegExp][] = [
-  [null, /^(null|none|undefined|unspecified|in_progress|not_finished)?$/],
+  [
+    null,
+    /^(null|none|undefined|unspecified|(in_)?progress|not_finished|continue|pending|queued|running|processing|generating|streaming)?$/,
+  ],
   [
     'stop',
     /^(?!\w*(?:error|fail|abort|cancel|time|interrupt|length|max|limit|trunc|filter|safety|refus))(?:stop|end|eos|complete|finish|done|pause|image_other|no_image)/,
   ],
   [
     'filter',
-    /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy|unsafe|harm|violat|(?:^|_)risk|censor|copyright|jailbreak|hate/,
+    /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy|unsafe|harm|viol(?:at|en)|flag|nsfw|sexual|(?:^|_)risk|censor|copyright|jailbreak|hate/,
   ],
   [
     'length',
-    /length|max(?:_|imum|$)|token|(?<!time_?|rate_?)limit|context(?!_(?:cancel|deadline))|incomplete|unfinished|truncat|repetit|cut_?off/,
+    /length|max(?:_|imum|$)|token|(?<!time_?|rate_?)limit|context(?!_(?:cancel|deadline))|incomplete|unfinished|truncat|repetit|loop|cut_?off|too_long|thinking_budget/,
   ],
   [
     'broken',
-    /error|fail|abort|cancel|timed?_?out|deadline|limit|malformed|unexpected|too_many|missing|insufficient|overload|exceeded|interrupt|preempt|disconnect|memory|killed|crash|shut_?down|unavailable/,
+    /error|fail|abort|cancel|timed?_?out|deadline|limit|malformed|unexpected|too_many|missing|insufficient|overload|exceeded|interrupt|preempt|disconnect|memory|killed|crash|shut_?down|unavailable|exhaust|throttl|busy|internal|invalid|(?:^|_)oom(?:_|$)/,
   ],
   ['tools', /tool|function/],
 ];
