@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../../../lib/json.ts';
+import { isFilled } from '../../check.ts';
 import type { Calls, OpenCall, SentCall } from '../reading/calls.ts';
 import * as pieces from '../reading/pieces.ts';
 import { googleProof } from '../thoughts.ts';
@@ -66,14 +67,15 @@ function sentCall(piece: Json): SentCall {
   const own = [piece[isCustom ? 'custom' : 'function'], piece.function, piece.custom]
     .map(pieces.valueIn)
     .find(isObject);
-  const { name, args, parameters = args, arguments: json = parameters, input } = own ?? piece;
+  const { name, args, parameters, arguments: json, input } = own ?? piece;
+  // Some servers leave the usual field empty.
+  const given = [json, parameters, args].map(pieces.jsonTextOf).find(isFilled) ?? '';
   return {
     proof: googleProof(piece),
     id: pieces.textOf(piece.id),
     name: pieces.textOf(name),
     isCustom,
-    input:
-      pieces.jsonTextOf(json) + (isCustom ? pieces.inputTextOf(input) : pieces.jsonTextOf(input)),
+    input: given + (isCustom ? pieces.inputTextOf(input) : pieces.jsonTextOf(input)),
   };
 }
 

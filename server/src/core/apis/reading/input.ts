@@ -1,6 +1,9 @@
 import { invalidInput } from '../writing.ts';
 import { LooseJson, objectsIn } from './loose-json.ts';
 
+/** An absent input, as JSON, Python and JavaScript write it. */
+const nothing = /^(?:null|None|undefined)?$/;
+
 /** The input of a tool call, which an upstream sends in pieces. */
 export interface InputReader {
   /** Returns what follows the end of the input. */
@@ -31,8 +34,7 @@ export function jsonInput(say: (text: string) => void): InputReader {
   let hasBeenEmpty = false;
   let json = new LooseJson();
 
-  const isEmpty = () =>
-    !json.hasContent() && (json.isComplete() || ['', 'null'].includes(text.trim()));
+  const isEmpty = () => !json.hasContent() && (json.isComplete() || nothing.test(text.trim()));
 
   function restOf(piece: string): string {
     if (text === '' || !piece.startsWith(text)) return piece;
