@@ -15,7 +15,7 @@ const lifeSign =
 /** The mark of the end, as servers write it. */
 const endMark = /^"?\[?done\]*"?$/i;
 /** Names of fields with counts. Nearly every piece has none, and is not searched for them. */
-const counts = /usage|timings|eval_count|metrics|billed_units/i;
+const counts = /usage|timings|eval_count|metrics|billed_units|_tokens"/i;
 /** Fields in which some gateways wrap each piece of a reply. */
 const wrappers = ['data', 'result', 'response', 'output', 'body'];
 

@@ -1,7 +1,7 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import type { FinishReason } from '../../chat/reply.ts';
-import { isReport, usageOfReport } from '../../chat/usage.ts';
+import { isReport, readUsage, usageOfReport } from '../../chat/usage.ts';
 import type { ReplyContext, OpenReader, EmitEvent } from '../api.ts';
 import { endedEarly, errorIn, failedReply, type ReplyBroken } from '../read-reply.ts';
 import { replyCalls, type Calls } from '../reading/calls.ts';
@@ -293,9 +293,9 @@ function plainMessageIn({ delta, message, text }: Json): SentMessage {
 
 /** The usage report in a chunk or reply, wherever it stands; null if there is none. */
 export function reportIn(piece: Json): Json | null {
-  const { timings, prompt_eval_count, eval_count } = piece;
-  const ollama: Json | null = eval_count === undefined ? null : { prompt_eval_count, eval_count };
-  const report = usageWithin(piece, 3) ?? ollama;
+  const { timings } = piece;
+  // Ollama's own form has the counts beside the message.
+  const report = usageWithin(piece, 3) ?? (readUsage(piece) && pieces.foreignUsage(piece));
   const timed = isObject(timings) ? usageOfTimings(timings) : null;
   // llama.cpp reports cached tokens in its timings, not in its usage.
   if (report === null || timed === null || isObject(report.prompt_tokens_details))
