@@ -208,6 +208,7 @@ export function errorIn(piece: Json): Json | null {
 }
 
 function statedIn(piece: Json): Json | null {
+  const { detail } = piece;
   const error = errorOf(piece.error);
   if (error !== null) return isFilled(piece.error) ? { ...besides(piece), ...error } : error;
   if (piece.object === 'error' || piece.type === 'error') return piece;
@@ -216,7 +217,7 @@ function statedIn(piece: Json): Json | null {
   const { Code, Message } = objectOf(objectOf(piece.Response).Error);
   if (isFilled(Code)) return { code: Code, message: Message };
   if (isReply(piece) || saysNoFault(piece)) return null;
-  return words.some((word) => isWords(piece[word])) ? piece : null;
+  return words.some((word) => isWords(piece[word])) ? piece : errorOf(detail);
 }
 
 /** A sign of life, or a success without a part of the reply, may have words, too. */
@@ -245,6 +246,7 @@ function errorOf(error: unknown): Json | null {
   if (isFilled(error)) return { message: error };
   if (Array.isArray(error)) return errorOf(error[0]);
   if (!isObject(error) || !Object.values(error).some(Boolean)) return null;
+  if (noFault.test(String(error.code)) && !isFilled(error.type)) return null;
   return isFilled(error.message) ? error : (errorOf(error.error) ?? error);
 }
 
