@@ -100,16 +100,17 @@ const tooLongCodes =
 const tooLongWords: readonly RegExp[] = [
   /maximum (context|prompt|model) length/i,
   /exceeds? (the |this model's |your )?(maximum |available |model('s)? )?(context (window|length|size|limit)|input length|token limit|number of (input )?tokens)/i,
-  /(prompt|input|request|messages?)( tokens?| \(\d+ tokens\))? ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b/i,
-  /context (window|length|size|limit) (is |was )?(exceed|overflow)|reached context length|context_too_large/i,
-  /exceed context limit|max_tokens must be at least 1, got -/i,
+  /(prompt|input|request|messages?)( tokens?| \(\d+ tokens\))? ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b|(prompt|input) too large for (the )?context/i,
+  /context (window|length|size|limit) (is |was |has been )?(exceed|overflow)|reached context length|context_too_large/i,
+  /exceed context limit|max_tokens must be at least 1, got -|max_tokens \(-\d+\) should be greater/i,
   /input token count .{0,40}(exceeds the maximum|only supports)/i,
   /prompt contains \d+ tokens?.{0,80}too large/i,
   /too many (input )?tokens|number of input tokens .{0,40}(exceed|limit)/i,
   /reduce the length of (the|your) (messages|prompt|input)/i,
-  /(prompt|input)( token count of \d+| tokens| \(\d+ tokens\))? (exceeds?|is longer than|length)[^.]{0,60}(max(imum)?|limit|context)/i,
+  /(prompt|input)( token count of \d+| tokens| \(\d+ tokens\))? (exceeds?|(is|are) (longer|larger|greater) than|length)[^.]{0,60}(max(imum)?|limit|context)/i,
+  /prompt (token count \(\d+\) cannot exceed \d|is \d+ tokens long)|expected maxLength: \d+, actual: \d/i,
   /exceed max message tokens|prompt_tokens \(\d+\) must be less than|\w ?超长|token数量超过上限/i,
-  /`?inputs`? (tokens \+ `?max_new_tokens`? must be|must have less than)/i,
+  /`?inputs`? (tokens \+ `?max_new_tokens`? must be|must have less than)|\binput must have less than \d+ tokens/i,
   /range of input length should be/i,
   /request exceeded model token limit/i,
   /context the overflows|keep from the initial prompt is greater/i,
@@ -151,13 +152,22 @@ function windowIn(error: Json, words: string): Window {
   const [, given, limit] = /(\d+) tokens > (\d+) maximum/.exec(words) ?? [];
   if (limit !== undefined) return { limit: Number(limit), given: Number(given), output: null };
   // The numbers of a text that is too long in characters are not of tokens.
-  if (/string|character|byte/i.test(words)) return told;
-  const text = words.slice(0, 2_000).replaceAll(/(\d)[,_](?=\d{3}\b)/g, '$1');
+  if (/string|character|byte|maxLength/i.test(words)) return told;
+  const text = words
+    .slice(0, 2_000)
+    .replaceAll(ofCall, '')
+    .replaceAll(/(\d)[,_](?=\d{3}\b)/g, '$1');
   const codes = new Set([error.code, error.status].map(String));
+  const [, more, most] =
+    /exceeded by (\d+) tokens\b.*limit for this model is (\d+)/s.exec(text) ?? [];
+  if (most !== undefined)
+    return { limit: Number(most), given: Number(most) + Number(more), output: null };
   const numbers = [...text.matchAll(anyNumber)].map(([each]) => each);
   return windowOf(numbers.filter((each) => !codes.has(each)).map(Number), text) ?? told;
 }
 
+/** The number of a call, and MiniMax's code behind its words. */
+const ofCall = /\(request id: [^)]*\)|(?<=^invalid params, .*)\(\d{4}\)$/gis;
 /** Not of a status, an id or a version. */
 const anyNumber = /(?<![\w.<-]|(?:code|error|status):? )\d{3,9}(?![\w-]*[a-z_])/gi;
 const limitForm =
