@@ -122,7 +122,8 @@ const lacksWords = new RegExp(
     // A file of the server's own.
     '(\\[errno 2\\] )?no such file or directory',
     "(cannot|can't|could not|failed to|unable to) (open|load|read|find) (?!.*://).{0,200}(/models?/|\\.(gguf|ggml|safetensors|onnx)\\b)",
-    '"[^"]{1,200}" does not support chat$|(resource |page )?not found\\.?$|unsupported api version)',
+    'model use case details have not been|access denied\\. this model is marked|could not find real modelid',
+    '"[^"]{1,200}" does not support chat$|(resource |page )?not found\\.?$|unsupported api version|api version not supported)',
   ].join('|'),
   'i',
 );
@@ -138,23 +139,25 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   ],
   [
     401,
-    /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)|organi[sz]ation_(restricted|deactivated)|expired_?token|unrecognized_?client|access_?denied/i,
-    /^((to [\w ]{1,40}, )?(this|your) organi[sz]ation (has been|must be)|user location is not supported|this credential is only authorized|api key (not valid|expired|not found)|(invalid|incorrect|wrong) api[ -]?key|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|the security token included|token expired|令牌已过期|无效的令牌)/i,
+    /invalid_?api_?key|api_key_(invalid|expired|service_blocked)|authentication|unauthorized|auth_?failure|permission_?(error|denied)|organi[sz]ation_(restricted|deactivated)|expired_?token|invalid_(\w+_)?token\b|unrecognized_?client|access_?denied/i,
+    /^((to [\w ]{1,40}, )?(this|your) organi[sz]ation (has been|must be)|user location is not supported|this credential is only authorized|api key (not valid|expired|not found)|(invalid|incorrect|wrong|expired) (oauth )?(api[ -]?key|access token)|no auth credentials|missing or invalid authorization|(your )?account is (inactive|disabled|suspended)|authentication (error|fail)|login fail|access token (is )?(invalid|expired)|the security token included|token expired|令牌已过期|无效的令牌)/i,
   ],
   [
     429,
     /rate_?limit|throttl|too_?many_?requests|resource_?exhausted|quota_?exceeded/i,
-    /^(requests? )?rate limit|^too many (requests|tokens( per|, please wait))|^(open api \w+ request|tokens per \w+) limit|^this request exceeds the limit of \d+ tokens per/i,
+    /^(\w+ )?rate limit|^too many (requests|tokens( per|, please wait))|^(open api \w+ request|tokens per \w+) limit|^this request exceeds the limit of \d+ tokens per/i,
   ],
   [
     503,
     /overloaded|unavailable|capacity_exceeded|not_?ready/i,
-    /访问量过大|负载已饱和|^the model has crashed/i,
+    /^over capacity|访问量过大|负载已饱和|^the model has crashed/i,
   ],
 ];
 
 /** Statuses that servers also give for other reasons than the call's. */
-const unclear = new Set([400, 404, 412, 424, 500, 502, 504]);
+const unclear = new Set([400, 404, 412, 424, 498, 500, 502, 504]);
+/** Statuses of the operator's key and limits, which gateways may state in an error by 400. */
+const ofOperator = new Set([401, 402, 429]);
 
 /** The reply that a server would give if it had only this error, and the status that fits. */
 function meant(reply: ReplyParts, error: Json): ReplyParts {
@@ -168,6 +171,8 @@ function meantStatus(status: number, error: Json): number {
   const possible = unclear.has(status) ? blames : status === 413 ? [] : blames.slice(0, 1);
   const known = possible.find(([, code, words]) => code.test(codes) || words.test(message));
   if (known) return known[0];
+  const stated = Number(error.code);
+  if (status === 400 && ofOperator.has(stated)) return stated;
   const isCallers = blamesCall(error, message) && !accountToBlame.test(message);
   return status >= 424 && unclear.has(status) && isCallers ? 400 : status;
 }
