@@ -140,6 +140,9 @@ describe('the reason of a failed job', () => {
     { ErrCode: 500, ErrMsg: 'a' },
     { error: '', error_message: 'a' },
     { raiMediaFilteredReasons: ['a'] },
+    { status: 'Request Moderated', details: { 'Moderation Reasons': ['a'] } },
+    { errors: { prompt: ['a'] } },
+    { promptFeedback: {}, cancel_reason: 'a' },
     { error: '{"message": "a"}' },
     '{"detail": "{\\"error\\": {\\"message\\": \\"a\\"}}"}',
   ];

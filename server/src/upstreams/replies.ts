@@ -287,7 +287,7 @@ const wordsFields = [
   /^(?:message|msg)$/,
   /^(?:errors?|err)_?(?:message|msg|description)$|^errors$/,
   /^title$/,
-  /^(?:fail(?:ure|ed)?|block|finish|rai(?:_media)?_filtered)?_?(?:message|msg|reasons?)$|^fail(?:ure)?$/,
+  /^fail(?:ure|ed)?_?(?:message|msg)$|^fail(?:ure)?$|(?:^|[_ ])reasons?$/,
   /^(?:task_)?status_(?:message|msg)$|^(?:details|description|fault|faultstring|base_resp|response)$/,
 ];
 
@@ -301,7 +301,9 @@ function wordsIn(value: unknown, depth: number): string | null {
   const fields = Object.entries(value).map(([name, each]) => [snakeCase(name), each] as const);
   for (const form of wordsFields)
     for (const [name, each] of fields) {
-      const words = form.test(name) ? wordsIn(each, depth + 1) : null;
+      if (!form.test(name)) continue;
+      const byField = name === 'errors' && isObject(each) ? Object.values(each) : null;
+      const words = wordsIn(each, depth + 1) ?? wordsIn(byField, depth + 1);
       if (words !== null) return words;
     }
   return null;
