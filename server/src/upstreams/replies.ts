@@ -200,8 +200,8 @@ export function retryAfterMs(headers: Record<string, string>, nowMs: number): nu
   const ms = Number(headers['retry-after-ms'] ?? NaN);
   if (ms >= 0) return ms;
   const text = headers['retry-after'];
-  if (text === undefined) return null;
-  const seconds = Number(text);
+  if (text === undefined || text.trim() === '') return null;
+  const seconds = Number(text.trim().replace(/\s*s(?:ec(?:ond)?s?)?$/i, ''));
   if (seconds >= 0) return seconds * 1000;
   const at = Date.parse(text);
   return Number.isFinite(at) ? Math.max(0, at - nowMs) : null;
