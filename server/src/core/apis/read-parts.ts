@@ -33,26 +33,25 @@ export interface PartKinds {
 const ofEveryPart = { type: text, [cacheMark]: cacheMarkShape };
 
 /**
- * The blocks of a content: a text, a part, or a list of both.
+ * The blocks of a content: a text, a part, or a list of parts.
  *
  * @throws ApiError `bad_messages`, which names the part or its field
  */
 export function readParts(content: unknown, at: string, known: PartKinds, left: LeftOut): Block[] {
-  if (!Array.isArray(content)) return readPart(content, at, known, left, 'a list of parts');
-  return content.flatMap((part: unknown, k) =>
-    readPart(part, `${at}[${k}]`, known, left, 'an object with a type'),
-  );
+  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
+  if (isObject(content) && content.type !== undefined) return readPart(content, at, known, left);
+  if (!Array.isArray(content)) throw mustBe(at, 'a string or a list of parts');
+  return content.flatMap((part, k) => readPart(part, `${at}[${k}]`, known, left));
 }
 
 function readPart(
-  part: unknown,
+  sent: unknown,
   at: string,
   { kinds, named, unread }: PartKinds,
   left: LeftOut,
-  is: string,
 ): Block[] {
-  if (typeof part === 'string') return [{ type: 'text', text: part, at }];
-  if (!isObject(part)) throw mustBe(at, `a string or ${is}`);
+  if (!isObject(sent) && typeof sent !== 'string') throw mustBe(at, 'an object with a type');
+  const part = objectOf(sent);
   if (unread?.has(part.type)) {
     left.add(at, String(part.type));
     return [];
@@ -86,8 +85,7 @@ export function readResult(
   left: LeftOut,
 ): (TextBlock | MediaBlock)[] {
   if (!isGiven(content)) return [];
-  const isPart = (value: unknown) =>
-    typeof value === 'string' || (isObject(value) && typeof value.type === 'string');
+  const isPart = (value: unknown) => typeof objectOf(value).type === 'string';
   const isParts = Array.isArray(content)
     ? content.every(isPart)
     : typeof content === 'string' || hasKey(known.kinds, nameOf(objectOf(content).type));

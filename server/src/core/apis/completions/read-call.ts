@@ -145,9 +145,7 @@ function extrasOf(call: Json): Json {
 }
 
 function maxTokens(call: Json): number | null {
-  // Clients of llama.cpp and LM Studio mean no limit by -1.
-  const limit = call.max_tokens === -1 ? null : call.max_tokens;
-  const usual = common.readTokenLimit(limit, 'max_tokens');
+  const usual = common.readTokenLimit(call.max_tokens, 'max_tokens');
   const newer = common.readTokenLimit(call.max_completion_tokens, 'max_completion_tokens');
   if (usual !== null && newer !== null && usual !== newer)
     throw badField('max_completion_tokens', 'equal to max_tokens if both are given');

@@ -53,7 +53,7 @@ const cases: Case[] = [
   content('a part without type', [{ text: 'x' }], '[0].type'),
   content('a part from the future', [{ type: 'smell' }], '[0].type'),
   content('a part named like a method', [{ type: 'toString' }], '[0].type'),
-  content('a text part without text', [{ type: 'text' }], '[0]'),
+  content('a text part without text', [{ type: 'text' }], '[0].text'),
   content('a picture without url', [{ type: 'image_url', image_url: {} }], '[0]'),
   content('a sound without format', [{ type: 'input_audio', input_audio: { data: 'x' } }], '[0]'),
   ['a model that is not there', 'unknown_model', 'model', { model: 'fake/none' }],
