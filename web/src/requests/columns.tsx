@@ -102,10 +102,7 @@ export function RequestPrice(props: {
   const { quoted_usd_micro: quoted, charged_usd_micro: charged } = props.request;
   const isLower = charged !== null && charged !== quoted;
   return (
-    <span
-      style={{ whiteSpace: 'nowrap' }}
-      title={isLower ? t('of_quoted', { amount: briefUsd(quoted, 'up') }) : undefined}
-    >
+    <span title={isLower ? t('of_quoted', { amount: briefUsd(quoted, 'up') }) : undefined}>
       {charged === null && <Note span>{t('is_quoted')} </Note>}
       <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
         <Usd micro={charged ?? quoted} />
