@@ -76,7 +76,11 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await page.locator('input[type=radio][value="30"]:checked').waitFor({ state: 'attached' });
     // A task that no model has is shown among the filters, and can be removed.
     await page.goto(`${base}/studio?task=no-such-task`);
-    await page.getByText('no-such-task').click();
+    const task = page.getByRole('combobox', { name: 'Task' });
+    await task.waitFor();
+    assert.equal(await task.inputValue(), 'no-such-task');
+    await task.click();
+    await page.getByRole('option', { name: 'no-such-task' }).click();
     await page.waitForURL(`${base}/studio`);
     assert.deepEqual(faults, []);
     await context.close();
