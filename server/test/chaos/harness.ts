@@ -249,7 +249,7 @@ interface Scene {
   nodes: Node[];
   /** Each node's connections to PostgreSQL. */
   lines: DatabaseLine[];
-  /** That of the harness. */
+  /** The harness's own connection. */
   own: DatabaseLine;
   upstreamUrl: string;
   env: NodeJS.ProcessEnv;
