@@ -227,7 +227,10 @@ function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream
     if (!isRecord(event) && course.finish !== null && course.finish !== 'error') break;
     if (!isRecord(event)) return { course: { ...course, end: 'broken' }, shown, error: null };
     const usage = usageIn(event);
-    if (isRecord(usage)) Object.assign(course, { usage, outrun: false });
+    if (isRecord(usage)) {
+      if (course.usage === undefined || !isOfNothing(usage)) course.usage = usage;
+      course.outrun = false;
+    }
     // An upstream that reports usage and an error at once has reported its usage.
     if (errorIn(event) !== null)
       return { course: { ...course, end: 'broken' }, shown, error: event };
@@ -370,6 +373,12 @@ function readUsage(usage: unknown): { prompt: number | null; completion: number 
   return prompt === null || isCount(prompt) ? { prompt, completion: outputOf(counts) } : null;
 }
 
+/** Behind another report, one of no tokens at all does not count. */
+function isOfNothing(usage: Json): boolean {
+  const said = readUsage(usage);
+  return said !== null && said.completion === 0 && !said.prompt;
+}
+
 /** A part that is missing is the rest of the total. */
 function completed(counts: Json): Json {
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = counts;
@@ -401,7 +410,8 @@ function numbered(usage: Json): Json {
 /** The reported prompt. 0 without a completion may mean that the prompt is not counted yet. */
 function promptTold(usage: unknown): number | null {
   if (!isRecord(usage)) return null;
-  const { prompt_tokens: prompt, completion_tokens: completion = null } = numbered(usage);
+  const counts = completed(numbered(usage));
+  const { prompt_tokens: prompt, completion_tokens: completion = null } = counts;
   if (completion !== null && !isCount(completion)) return null;
   return isCount(prompt) && prompt > 0 ? prompt : null;
 }

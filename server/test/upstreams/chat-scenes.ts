@@ -74,10 +74,12 @@ export function randomScene(random: Random): RandomScene {
   }
 
   let pieces = 0;
+  const begun = new Set<number>();
   function delta(): Json {
     const index = below(2);
-    // The beginning of an object, which is said at once, and no piece repeats another one.
-    const input = `{"${++pieces}:${text().replace(/[{}[\]"\\]/g, '')}`;
+    // The name of a field, which needs no mending and is said at once. No piece repeats another.
+    const name = `${++pieces}:${text().replace(/[{}[\]"\\\p{Cc}]/gu, '')}`;
+    const input = begun.has(index) ? name : `{"${name}`;
     const call = { index, id: `call_${index}`, function: { name: 'look', arguments: input } };
     return pick<() => Json>([
       () => ({ content: text() }),
@@ -88,7 +90,10 @@ export function randomScene(random: Random): RandomScene {
       () => ({ reasoning_content: text() }),
       () => ({ reasoning: 'Hm. ', reasoning_content: 'Hm. ', content: text() }),
       () => ({ refusal: text() }),
-      () => ({ tool_calls: [call] }),
+      () => {
+        begun.add(index);
+        return { tool_calls: [call] };
+      },
       () => ({}),
     ])();
   }
