@@ -46,7 +46,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByRole('link', { name: 'Fake image' }).first().waitFor();
       await page.getByText('$0.03').first().waitFor();
       await assertClear(page, `overview-${size}`);
-      await page.getByText('By model').click();
+      await page.getByText('By model', { exact: true }).click();
       await page.getByText('Last 90 days').click();
       await page.waitForURL(/days=90/);
       await page.getByText('fal/veo/text-to-video').first().waitFor();
