@@ -60,6 +60,7 @@ import {
   type Transaction,
 } from '../../src/lib/sql/sql.ts';
 import { before, withDatabase } from '../kit/with-database.ts';
+import { acrossAccounts } from './across-accounts.ts';
 import { blocks, executeWith, planFor, planForAll, rowsRead, type Node } from '../kit/plans.ts';
 
 /**
@@ -566,6 +567,17 @@ describe('no whole table is read to', () => {
       }
     });
   }
+
+  test('and each is local to an account, or on the list of those that are not', async () => {
+    // An advisory lock is one of the database in which the rest runs.
+    const isLocal = async (ask: Ask) =>
+      (await statementsOf(ask)).every(({ text }) =>
+        /account_id|accounts\s+where id = |pg_advisory_xact_lock/.test(text),
+      );
+    const across: string[] = [];
+    for (const [what, ask] of Object.entries(asked)) if (!(await isLocal(ask))) across.push(what);
+    assert.deepEqual(across.toSorted(), Object.values(acrossAccounts).flat().toSorted());
+  });
 
   test('and the check finds one that is', async () => {
     const [plan] = [
