@@ -1,12 +1,12 @@
 import type { Conversation } from '../core/chat/conversation.ts';
 import type { ChatRefusal } from '../core/chat/refusal.ts';
 import type { ReplyEvent } from '../core/chat/reply.ts';
+import type { Usage } from '../core/chat/usage.ts';
 import type { ListedPrice } from '../core/catalog/listed-price.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { InputTypes } from '../core/media/input-types.ts';
 import type { LostHow } from '../core/request/routing.ts';
 import type { Wait } from '../lib/fair-queue.ts';
-import type { Json } from '../lib/json.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { UpstreamRefusal } from '../core/catalog/upstream-key.ts';
 
@@ -215,7 +215,7 @@ export interface LostAnswer {
   message: string;
   answer?: LostHow;
   /** The usage of a chat that failed before its first piece: the upstream did answer. */
-  reportedUsage?: Json;
+  reportedUsage?: Usage;
 }
 
 export type StartOutcome =
@@ -253,7 +253,7 @@ export interface ChatReply {
   outcome: 'reply';
   events: AsyncIterable<ReplyEvent>;
   /** The usage before the first piece. */
-  reportedUsage: Json | null;
+  reportedUsage: Usage | null;
   /** The caller's names of what the upstream could not be told. */
   ignored?: readonly string[];
 }

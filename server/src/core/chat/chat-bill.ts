@@ -2,14 +2,7 @@ import type { Model } from '../catalog/catalog.ts';
 import type { CacheUse } from '../price/prompt-prices.ts';
 import type { GatheredReply } from './reply.ts';
 import * as counts from './tokens.ts';
-import {
-  isTokenCount,
-  promptUsageOf,
-  readUsage,
-  tokensMax,
-  totalAlone,
-  type Usage,
-} from './usage.ts';
+import { cacheUseIn, isTokenCount, readUsage, tokensMax, type Usage } from './usage.ts';
 import { isCount, isObject, objectOf, type Json } from '../../lib/json.ts';
 
 /** The result of a chat call: the reply as far as it arrived, and how it ended. */
@@ -53,7 +46,7 @@ type BillingModel = Pick<
  * counted.
  */
 export function chargeableUsage(
-  said: CountedCall,
+  call: CountedCall,
   max_tokens: number,
   model: BillingModel,
   { reply, end }: ChatDelivery,
@@ -63,37 +56,41 @@ export function chargeableUsage(
   if (text === '' && end === 'broken') return null;
   const isBound = model.on_disconnect === 'finish' && end !== 'broken';
   const hasFinished = reply.end() !== null;
-  // A usage that came before the end of an abandoned reply does not cover all of it.
-  const isCut = end === 'abandoned' || end === 'oversized';
-  const reported = reportedUsageOf({ reply, end }, said.stream);
-  const usage =
-    reported === null || (isBound && isCut && !hasFinished) ? null : readUsage(reported);
+  const isCut = (end === 'abandoned' || end === 'oversized') && !hasFinished;
+  const reported = reportedUsageOf({ reply, end }, call.stream) ?? {};
+
+  // A usage that came before the end of a cut reply does not cover all of it.
+  const usage = isBound && isCut ? null : readUsage(reported);
   if (usage !== null) {
-    const prompt_tokens = usage.prompt_tokens ?? promptTokens(said, model, 'complete', isBound);
+    const prompt_tokens = usage.prompt_tokens ?? promptTokens(call, model, 'complete', isBound);
     return { ...usage, prompt_tokens };
   }
+
   // A caller who leaves before the operator's own server has sent anything pays nothing.
   if (!isBound && text === '' && !hasFinished)
     return { prompt_tokens: 0, completion_tokens: 0, ...notCached };
-  const prompt = (reported && promptUsageOf(reported)) ?? {
-    prompt_tokens: promptTokens(said, model, end, isBound),
-    ...(!isBound && notCached),
-  };
+
   const isHidden = end === 'oversized' || model.hidden_tokens;
   const bound = isHidden ? max_tokens : counts.boundTokens(text, max_tokens);
   const written = isBound ? Math.min(bound, max_tokens) : counts.countTokens(text);
-  const total = (isCut && !hasFinished) || reported === null ? null : totalAlone(reported);
-  if (total === null) return { ...prompt, completion_tokens: written };
-  const completion_tokens = Math.min(written, total);
-  return {
-    prompt_tokens: total - completion_tokens,
-    completion_tokens,
-    ...(!isBound && notCached),
-  };
+  const unknownCache = isBound ? {} : notCached;
+  const { prompt_tokens, total_tokens } = reported;
+  // Here a usage has a total only if it has nothing else.
+  if (total_tokens !== undefined && !isCut) {
+    const completion_tokens = Math.min(written, total_tokens);
+    return { prompt_tokens: total_tokens - completion_tokens, completion_tokens, ...unknownCache };
+  }
+  return prompt_tokens
+    ? { prompt_tokens, completion_tokens: written, ...cacheUseIn(reported) }
+    : {
+        prompt_tokens: promptTokens(call, model, end, isBound),
+        completion_tokens: written,
+        ...unknownCache,
+      };
 }
 
 /** The usage that counts. A reply that comes whole reports it once, so that 0 is a count there. */
-export function reportedUsageOf({ reply, end }: ChatDelivery, stream: boolean): Json | null {
+export function reportedUsageOf({ reply, end }: ChatDelivery, stream: boolean): Usage | null {
   return reply.usage(end === 'complete' || !stream);
 }
 
@@ -117,9 +114,9 @@ function promptTokens(
  * cost (micro-USD). Other details of the upstream's usage stay, such as the kinds of tokens, but no
  * fields about money.
  */
-export function usageOf(reported: Json | null, bill: TokenBill, cost: bigint): Json {
-  const said =
-    reported === null || readUsage(reported) === null ? {} : objectOf(withoutMoney(reported));
+export function usageOf(reported: Usage | null, bill: TokenBill, cost: bigint): Json {
+  const isWhole = reported?.completion_tokens !== undefined;
+  const said = isWhole ? objectOf(withoutMoney(reported)) : {};
   const { prompt_tokens, completion_tokens, cached_tokens = 0, cache_write_tokens = 0 } = bill;
   const cacheUse = {
     ...(cached_tokens > 0 && { cached_tokens }),
@@ -156,15 +153,16 @@ export function detailsOf(usage: Json): Json | null {
 }
 
 /** The charged usage of a reply, as this service wrote it. */
-interface Counts extends Usage {
+interface ChargedCounts extends Required<CacheUse> {
   prompt_tokens: number;
+  completion_tokens: number;
   /** Part of the completion. Null if the model's server does not count it. */
   reasoning_tokens: number | null;
   cost_usd_micro: unknown;
 }
 
 /** Reads a charged usage with the names of chat completions. Missing counts are 0. */
-export function countsIn(usage: Json): Counts {
+export function countsIn(usage: Json): ChargedCounts {
   const { reasoning_tokens: reasoning } = objectOf(usage.completion_tokens_details);
   const details = objectOf(usage.prompt_tokens_details);
   const prompt_tokens = countOf(usage.prompt_tokens);

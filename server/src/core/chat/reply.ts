@@ -1,5 +1,5 @@
 import type { Json } from '../../lib/json.ts';
-import { promptUsageOf, readUsage } from './usage.ts';
+import { promptUsageOf, type Usage } from './usage.ts';
 
 /**
  * A reply as it happens. The reader of each chat API makes these events, and the writer of each
@@ -57,10 +57,10 @@ export interface InputPiece {
   text: string;
 }
 
-/** Usage that the upstream reports, with the names of chat completions. The last one counts. */
+/** Usage that the upstream reports. The last one counts. */
 export interface ReportedUsage {
   type: 'usage';
-  usage: Json;
+  usage: Usage;
 }
 
 /** The end. Only usage may follow. A reply without it broke off. */
@@ -105,7 +105,7 @@ export function gatherReply() {
   const inputs = new Map<number, InputPiece>();
   let sayings = 0;
   let end: ReplyEnd | null = null;
-  let usage: Json | null = null;
+  let usage: Usage | null = null;
   let hasWritten = false;
   /** Text came after the last report, which may not cover it. */
   let isOutrun = false;
@@ -152,14 +152,10 @@ export function gatherReply() {
     /** The model's whole text, whose tokens are counted if there is no usage. */
     text: () => pieces.map(writtenIn).join(''),
     /** The reported usage, as far as it covers the reply. `hasEnded`: it came to a regular end. */
-    usage(hasEnded: boolean): Json | null {
+    usage(hasEnded: boolean): Usage | null {
       // Some servers report 0 until they have counted, so 0 is not a count while text is arriving.
       const isPending = isOutrun || (hasWritten && !hasEnded);
-      if (usage === null || readUsage(usage)?.completion_tokens !== 0 || !isPending) return usage;
-      const prompt = promptUsageOf(usage);
-      if (prompt === null) return null;
-      const { prompt_tokens, ...prompt_tokens_details } = prompt;
-      return { prompt_tokens, prompt_tokens_details };
+      return isPending && usage?.completion_tokens === 0 ? promptUsageOf(usage) : usage;
     },
     end: (): ReplyEnd | null => end,
     /** The same reply in as few events as possible, without its usage. */
@@ -167,9 +163,8 @@ export function gatherReply() {
   };
 }
 
-function isOfNothing(usage: Json): boolean {
-  const counts = readUsage(usage);
-  return counts !== null && counts.completion_tokens === 0 && !counts.prompt_tokens;
+function isOfNothing({ prompt_tokens = 0, completion_tokens }: Usage): boolean {
+  return prompt_tokens === 0 && completion_tokens === 0;
 }
 
 function writtenIn(piece: Piece): string {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { promptUsageOf, readUsage, usageOfReport } from './usage.ts';
+import type { Json } from '../../lib/json.ts';
+import * as usages from './usage.ts';
+
+const { usageOfReport } = usages;
+const readUsage = (report: Json) => usages.readUsage(usageOfReport(report) ?? {});
+const promptUsageOf = (report: Json) => usages.promptUsageOf(usageOfReport(report) ?? {});
 
 const [prompt_tokens, completion_tokens] = [1_000, 50];
 const told = { prompt_tokens, completion_tokens };

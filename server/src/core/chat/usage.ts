@@ -1,12 +1,20 @@
 import { isCount, isObject, objectOf, type Json } from '../../lib/json.ts';
+import { givenFields } from '../check.ts';
 import type { CacheUse } from '../price/prompt-prices.ts';
 
 /** Reads the usage that an upstream reports with a chat, as untrusted data. */
 
-export interface Usage extends Required<CacheUse> {
-  /** Null if the upstream counted only the completion. */
-  prompt_tokens: number | null;
-  completion_tokens: number;
+/**
+ * A usage with the names of chat completions. The prompt includes all cached tokens, and the
+ * completion all reasoning. A count that is missing is unknown. It may have other fields.
+ */
+export interface Usage extends Json {
+  prompt_tokens?: number;
+  completion_tokens?: number;
+  /** The sum, or the only count that the upstream gave. */
+  total_tokens?: number;
+  prompt_tokens_details?: CacheUse;
+  completion_tokens_details?: { reasoning_tokens?: number };
 }
 
 /** More tokens than any model takes. One absurd report would spoil every sum that includes it. */
@@ -17,9 +25,33 @@ export function isTokenCount(value: unknown): value is number {
   return isCount(value) && value <= tokensMax;
 }
 
-/** The prompt's part of a usage. */
-export interface PromptUsage extends Required<CacheUse> {
-  prompt_tokens: number;
+/** The prompt's tokens that were read from the cache or written to it; 0 if none are told. */
+export function cacheUseIn({ prompt_tokens_details = {} }: Usage): Required<CacheUse> {
+  const { cached_tokens = 0, cache_write_tokens = 0 } = prompt_tokens_details;
+  return { cached_tokens, cache_write_tokens };
+}
+
+/** The counts of a usage that covers the whole reply. */
+export interface Counts extends Required<CacheUse> {
+  /** Null if the upstream counted only the completion. */
+  prompt_tokens: number | null;
+  completion_tokens: number;
+}
+
+/** Null if the usage has no count of the completion. */
+export function readUsage(usage: Usage): Counts | null {
+  const { prompt_tokens = null, completion_tokens } = usage;
+  if (completion_tokens === undefined) return null;
+  return { prompt_tokens, completion_tokens, ...cacheUseIn(usage) };
+}
+
+/**
+ * The prompt's part of a usage whose completion does not count. A prompt of zero gives null: some
+ * servers report zero until they have counted.
+ */
+export function promptUsageOf(usage: Usage): Usage | null {
+  const { prompt_tokens } = usage;
+  return prompt_tokens ? { prompt_tokens, prompt_tokens_details: cacheUseIn(usage) } : null;
 }
 
 /**
@@ -59,12 +91,6 @@ const completionDetails = [
   'output_token_details',
 ];
 
-/** Whether `usageOfReport` writes the field under a name of chat completions. */
-function isMoved(name: string): boolean {
-  const own = snake(name);
-  return kindOf(own) !== undefined || [...promptDetails, ...completionDetails].includes(own);
-}
-
 type Kind = keyof typeof names | 'cached' | 'written';
 
 const kinds: ReadonlyMap<string, Kind> = new Map(
@@ -84,92 +110,14 @@ function kindOf(name: string): Kind | undefined {
     : 'cached';
 }
 
-/** Undefined: not given. Null: given, but unusable. */
-type Counts = Partial<Record<Kind, number | null>>;
-
-interface Report extends Counts {
-  /** The prompt may leave out the cached tokens, as in Anthropic's own usage. */
-  isOwnForm: boolean;
-  /** Cached tokens by Anthropic's names. */
-  own: CacheCounts;
+/** Whether the field has its own place in a `Usage`. */
+function isMoved(name: string): boolean {
+  const own = snake(name);
+  return kindOf(own) !== undefined || [...promptDetails, ...completionDetails].includes(own);
 }
 
-/** A bill reads the same usage several times. */
-const reports = new WeakMap<Json, Report>();
-
-function reportOf(usage: Json): Report {
-  const known = reports.get(usage) ?? reportIn(usage);
-  reports.set(usage, known);
-  return known;
-}
-
-function reportIn(usage: Json): Report {
-  const top = inSnakeCase(usage);
-  const counts: Counts = {};
-  addCounts(counts, top);
-  for (const name of promptDetails) addCounts(counts, top[name], ['cached', 'written']);
-  for (const name of completionDetails) addCounts(counts, top[name], ['reasoning']);
-  const own = (...list: string[]) => Math.max(...list.map((name) => tokenCountIn(top[name]) ?? 0));
-  const { total } = counts;
-  const completion = completionOf(counts);
-  // If only one part is missing, it is the rest of the total.
-  if (isTokenCount(total)) {
-    const { prompt } = counts;
-    if (prompt === undefined && completion !== null && total > completion)
-      counts.prompt = total - completion;
-    if (isTokenCount(prompt) && counts.completion === undefined && total > prompt)
-      counts.completion = total - prompt;
-  }
-  return {
-    ...counts,
-    reasoning: counts.thoughts ?? counts.reasoning,
-    isOwnForm: !isTokenCount(top.prompt_tokens) && isTokenCount(top.input_tokens),
-    own: {
-      cached: own('cache_read_input_tokens'),
-      written: own('cache_creation_input_tokens', 'cache_write_input_tokens'),
-    },
-  };
-}
-
-/** Adds the counts among some fields. `wanted`: only these kinds. */
-function addCounts(counts: Counts, fields: unknown, wanted?: readonly Kind[]): void {
-  if (!isObject(fields)) return;
-  for (const name of Object.keys(fields)) {
-    const [kind, value] = [kindOf(snake(name)), fields[name]];
-    if (!kind || value === undefined || value === null || wanted?.includes(kind) === false)
-      continue;
-    const isOfCache = kind === 'cached' || kind === 'written';
-    const count = isOfCache && isObject(value) ? sumIn(value) : tokenCountIn(value);
-    counts[kind] = count === null ? (counts[kind] ?? null) : Math.max(count, counts[kind] ?? 0);
-  }
-}
-
-function inSnakeCase(fields: Json): Json {
-  if (!Object.keys(fields).some((name) => capital.test(name))) return fields;
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [snake(name), value]));
-}
-
-const capital = /[A-Z]/;
-
-function snake(name: string): string {
-  if (!capital.test(name)) return name;
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** The sum of the counts of several lifetimes in the cache. */
-function sumIn(lifetimes: Json): number {
-  return Object.values(lifetimes).reduce<number>(
-    (sum, value) => sum + (tokenCountIn(value) ?? 0),
-    0,
-  );
-}
-
-/** A count, perhaps as a text; otherwise null. */
-function tokenCountIn(value: unknown): number | null {
-  const isText = typeof value === 'string' && /^\d{1,9}(\.0+)?$/.test(value);
-  const number = isText ? Number(value) : value;
-  return isTokenCount(number) ? number : null;
-}
+const capital = /[A-Z]/g;
+const snake = (name: string) => name.replace(capital, (letter) => `_${letter.toLowerCase()}`);
 
 /** Whether an object looks like the report of a usage. */
 export function isReport(value: unknown): value is Json {
@@ -185,127 +133,149 @@ const reported = new Set([
   ...names.thoughts,
 ]);
 
-/**
- * A report with the names of chat completions, in which the prompt includes all cached tokens and
- * the completion all reasoning. `readUsage` and `promptUsageOf` give the same for it. Other details
- * stay. Null if it has neither a usable count nor a cost. A total alone stays as it is.
- */
-export function usageOfReport(report: Json): Json | null {
-  const counts = reportOf(report);
-  const usage = usageIn(counts);
-  const prompt = usage ?? promptUsageIn(counts);
-  const others = Object.entries(report).filter(([name]) => !isMoved(name));
-  if (prompt === null) {
-    const total_tokens = totalAlone(report);
-    const counted = total_tokens !== null && { total_tokens };
-    return counted || 'cost' in report ? { ...Object.fromEntries(others), ...counted } : null;
+/** Fields of a report that other APIs have, too. */
+const ofMoney = new Set(['cost', 'cost_details', 'is_byok']);
+
+/** As `usageOfReport`, of another API, without the fields that only that API has. */
+export function foreignUsage(report: Json): Usage | null {
+  return usageIn(report, (name) => ofMoney.has(name));
+}
+
+/** The usage in a report, with its other fields; null without a usable count and a cost. */
+export function usageOfReport(report: Json): Usage | null {
+  return usageIn(report, (name) => !isMoved(name));
+}
+
+function usageIn(report: Json, isKept: (name: string) => boolean): Usage | null {
+  const fields = inSnakeCase(report);
+  const counts = countsIn(fields);
+  const others = Object.fromEntries(Object.entries(report).filter(([name]) => isKept(name)));
+  const prompt = promptOf(counts, fields);
+  const completion = prompt && completionOf(counts);
+  const completion_tokens = isTokenCount(completion) ? completion : null;
+  // Some servers report a prompt of zero until they have counted.
+  const isPromptAlone = counts.completion !== null && Boolean(prompt?.prompt_tokens);
+  if (prompt === null || (completion_tokens === null && !isPromptAlone)) {
+    const total_tokens = totalAlone(counts);
+    return total_tokens || 'cost' in report ? givenFields({ ...others, total_tokens }) : null;
   }
-  const { cached, written, reasoning } = counts;
-  const { prompt_tokens, cached_tokens, cache_write_tokens } = prompt;
-  const ofPrompt = {
-    ...detailsIn(report, promptDetails),
-    ...(isTokenCount(cached) && { cached_tokens }),
-    ...(isTokenCount(written) && { cache_write_tokens }),
-  };
-  const reasoned = isTokenCount(reasoning) && { reasoning_tokens: reasoning };
-  const ofCompletion = { ...detailsIn(report, completionDetails), ...reasoned };
-  return {
-    ...Object.fromEntries(others),
-    ...(prompt_tokens !== null && { prompt_tokens }),
-    ...(usage && { completion_tokens: usage.completion_tokens }),
-    ...(usage &&
-      prompt_tokens !== null && { total_tokens: prompt_tokens + usage.completion_tokens }),
-    ...(Object.keys(ofPrompt).length > 0 && { prompt_tokens_details: ofPrompt }),
-    ...(Object.keys(ofCompletion).length > 0 && { completion_tokens_details: ofCompletion }),
-  };
+  const { prompt_tokens, ...cacheUse } = prompt;
+  const isWhole = prompt_tokens !== undefined && completion_tokens !== null;
+  const reasoning_tokens = tokenCountIn(counts.thoughts ?? counts.reasoning);
+  return givenFields({
+    ...others,
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: isWhole ? prompt_tokens + completion_tokens : null,
+    prompt_tokens_details: detailsIn(report, promptDetails, cacheUse),
+    completion_tokens_details: detailsIn(report, completionDetails, { reasoning_tokens }),
+  });
 }
 
-function detailsIn(report: Json, list: readonly string[]): Json {
-  return Object.assign({}, ...list.map((name) => objectOf(report[name]))) as Json;
+/** The details of a report with our own counts in place of its own; null if there are none. */
+function detailsIn(report: Json, places: readonly string[], counts: Json): Json | null {
+  const stated = Object.assign({}, ...places.map((name) => objectOf(report[name]))) as Json;
+  const details = givenFields({ ...stated, ...counts });
+  return Object.keys(details).length > 0 ? details : null;
 }
 
-/**
- * The usage in a report; zero is a valid count. Null if the prompt or the completion has an
- * unusable count. A missing `prompt_tokens` is allowed.
- */
-export function readUsage(usage: Json): Usage | null {
-  return usageIn(reportOf(usage));
+function inSnakeCase(fields: Json): Json {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [snake(name), value]));
 }
 
-function usageIn(report: Report): Usage | null {
-  const prompt = promptOf(report);
-  const completion_tokens = completionOf(report);
-  return prompt === null || !isTokenCount(completion_tokens)
-    ? null
-    : { ...prompt, completion_tokens };
+/** Undefined: not given. Null: given, but unusable. */
+type KindCounts = Partial<Record<Kind, number | null>>;
+
+/** The counts among the fields of a report, which have names in snake case. */
+function countsIn(fields: Json): KindCounts {
+  const counts: KindCounts = {};
+  addCounts(counts, fields);
+  for (const name of promptDetails) addCounts(counts, fields[name], ['cached', 'written']);
+  for (const name of completionDetails) addCounts(counts, fields[name], ['reasoning']);
+  const { prompt, completion, total } = counts;
+  if (!isTokenCount(total)) return counts;
+  // If only one part is missing, it is the rest of the total.
+  const written = completionOf(counts);
+  if (prompt === undefined && written !== null && total > written) counts.prompt = total - written;
+  if (completion === undefined && isTokenCount(prompt) && total > prompt)
+    counts.completion = total - prompt;
+  return counts;
 }
 
-/**
- * The prompt's part of a report whose completion is missing or incomplete. A prompt of zero gives
- * null, because some servers report zero until they have counted.
- */
-export function promptUsageOf(usage: Json): PromptUsage | null {
-  return promptUsageIn(reportOf(usage));
+/** Adds the counts among some fields. `wanted`: only these kinds. */
+function addCounts(counts: KindCounts, fields: unknown, wanted?: readonly Kind[]): void {
+  for (const [name, value] of Object.entries(givenFields(objectOf(fields)))) {
+    const kind = kindOf(snake(name));
+    if (!kind || wanted?.includes(kind) === false) continue;
+    const isOfCache = kind === 'cached' || kind === 'written';
+    const count = isOfCache && isObject(value) ? sumIn(value) : tokenCountIn(value);
+    counts[kind] = count === null ? (counts[kind] ?? null) : Math.max(count, counts[kind] ?? 0);
+  }
+}
+
+/** The sum of the counts of several lifetimes in the cache. */
+function sumIn(lifetimes: Json): number {
+  return Object.values(lifetimes)
+    .map((value) => tokenCountIn(value) ?? 0)
+    .reduce((sum, each) => sum + each, 0);
+}
+
+/** A count, perhaps as a text; otherwise null. */
+function tokenCountIn(value: unknown): number | null {
+  const isText = typeof value === 'string' && /^\d{1,9}(\.0+)?$/.test(value);
+  const number = isText ? Number(value) : value;
+  return isTokenCount(number) ? number : null;
 }
 
 /** The total of a report that has neither of its parts. */
-export function totalAlone(usage: Json): number | null {
-  const { prompt, completion, total } = reportOf(usage);
-  const isAlone = prompt === undefined && completion === undefined;
-  return isAlone && isTokenCount(total) && total > 0 ? total : null;
-}
-
-function promptUsageIn(report: Report): PromptUsage | null {
-  if (report.completion === null) return null;
-  const prompt = promptOf(report);
-  return prompt?.prompt_tokens ? { ...prompt, prompt_tokens: prompt.prompt_tokens } : null;
-}
-
-function promptOf(report: Report): Omit<Usage, 'completion_tokens'> | null {
-  if (report.prompt === null) return null;
-  const statedPrompt = report.prompt ?? null;
-  const beside = statedPrompt === null ? null : cacheBeside(statedPrompt, report);
-  const { cached, written } = beside ?? {
-    cached: report.cached ?? 0,
-    written: report.written ?? 0,
-  };
-  const prompt_tokens = beside === null ? statedPrompt : statedPrompt! + cached + written;
-  if (prompt_tokens !== null && !isTokenCount(prompt_tokens)) return null;
-  const cached_tokens = Math.min(prompt_tokens ?? Infinity, cached);
-  const room = (prompt_tokens ?? Infinity) - cached_tokens;
-  return { prompt_tokens, cached_tokens, cache_write_tokens: Math.min(room, written) };
+function totalAlone({ prompt, completion, total }: KindCounts): number | null {
+  return prompt === undefined && completion === undefined ? (total ?? null) : null;
 }
 
 /**
  * The completion with its reasoning. Some upstreams do not count reasoning as completion: xAI
  * reports it separately, Gemini's older form shows it only in the total.
  */
-function completionOf(counts: Counts): number | null {
-  const { prompt, completion, total, thoughts, cached, written } = counts;
-  const reasoning = thoughts ?? counts.reasoning;
+function completionOf(counts: KindCounts): number | null {
+  const { prompt, completion, total, thoughts, reasoning, cached, written } = counts;
   if (isTokenCount(thoughts)) return completion === null ? null : (completion ?? 0) + thoughts;
   if (!isTokenCount(completion)) return null;
   const beside = isTokenCount(total) && isTokenCount(prompt) ? total - prompt - completion : 0;
-  if (!isTokenCount(reasoning)) {
-    // The rest of the total may be the cached part of the prompt.
-    const [read, wrote] = [cached ?? 0, written ?? 0];
-    const isOfCache = [read, wrote, read + wrote].includes(beside);
-    return completion + (isOfCache ? 0 : Math.max(0, beside));
-  }
-  return beside === reasoning ? completion + reasoning : Math.max(completion, reasoning);
+  if (isTokenCount(reasoning))
+    return beside === reasoning ? completion + reasoning : Math.max(completion, reasoning);
+  // The rest of the total may be the cached part of the prompt.
+  const [read, wrote] = [cached ?? 0, written ?? 0];
+  const isOfCache = [read, wrote, read + wrote].includes(beside);
+  return completion + (isOfCache ? 0 : Math.max(0, beside));
 }
 
-interface CacheCounts {
-  /** Tokens that were read from the cache (`cached`) and written to it (`written`). */
-  cached: number;
-  written: number;
+/** The prompt's part of a usage; null if its count is unusable. */
+function promptOf({ prompt, ...counts }: KindCounts, fields: Json) {
+  if (prompt === null) return null;
+  const own = prompt === undefined ? null : cacheBeside(prompt, fields);
+  const { cached, written } = own ?? { cached: counts.cached ?? 0, written: counts.written ?? 0 };
+  const prompt_tokens = own === null ? prompt : prompt! + cached + written;
+  if (prompt_tokens !== undefined && !isTokenCount(prompt_tokens)) return null;
+  const cached_tokens = Math.min(prompt_tokens ?? Infinity, cached);
+  const room = (prompt_tokens ?? Infinity) - cached_tokens;
+  return {
+    prompt_tokens,
+    cached_tokens: counts.cached && cached_tokens,
+    cache_write_tokens: counts.written && Math.min(room, written),
+  };
 }
 
 /**
- * The cache counts to add to the prompt; null: it includes them. Anthropic's own usage leaves them
- * out. Servers that pass it on under other names do so, too, if a count is larger than the prompt.
+ * The counts of the cache to add to the prompt; null: it includes them. Anthropic's own usage
+ * leaves them out. Servers that pass it on under other names do so, too, if a count is larger than
+ * the prompt.
  */
-function cacheBeside(prompt: number, { isOwnForm, own }: Report): CacheCounts | null {
-  const most = Math.max(own.cached, own.written);
-  return most > prompt || (isOwnForm && most > 0) ? own : null;
+function cacheBeside(prompt: number, fields: Json): { cached: number; written: number } | null {
+  const most = (...list: string[]) =>
+    Math.max(...list.map((name) => tokenCountIn(fields[name]) ?? 0));
+  const cached = most('cache_read_input_tokens');
+  const written = most('cache_creation_input_tokens', 'cache_write_input_tokens');
+  const isOwnForm = !isTokenCount(fields.prompt_tokens) && isTokenCount(fields.input_tokens);
+  const isBeside = Math.max(cached, written) > (isOwnForm ? 0 : prompt);
+  return isBeside ? { cached, written } : null;
 }

@@ -4,7 +4,7 @@ import * as bills from '../../core/chat/chat-bill.ts';
 import { listOf } from '../../core/chat/chat-media.ts';
 import { gatherReply, type GatheredReply, type ReplyEvent } from '../../core/chat/reply.ts';
 import { tooLong, wordsForCaller } from '../../core/chat/refusal.ts';
-import { readUsage } from '../../core/chat/usage.ts';
+import { readUsage, type Usage } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { chatCost, costInUsage } from '../../core/price/cost.ts';
 import { charge } from '../../core/price/price.ts';
@@ -69,7 +69,7 @@ export interface BegunReply {
   /** The caller's names of what the model was not told. */
   ignored: string[];
   /** The usage that the upstream told before the reply began. */
-  reportedUsage: Json | null;
+  reportedUsage: Usage | null;
   /** When the request ended, once it has ended here. */
   ended: () => Date | null;
   /** Fires when the reply will not go on. */
@@ -402,7 +402,7 @@ function storedReply(run: ChatRun, reply: GatheredReply, usage: Json): Json {
  */
 function costOf(
   { route }: RoutedRun,
-  reportedUsage: Json | null,
+  reportedUsage: Usage | null,
   bill: bills.TokenBill | null,
 ): bigint | null {
   const stated = costInUsage(reportedUsage ?? {});

@@ -10,6 +10,7 @@ import { replyContextOf } from '../../core/apis/writing.ts';
 import { mediaBlocks } from '../../core/chat/chat-media.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
+import type { Usage } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
 import { decodeBody } from '../../lib/outbound/decode.ts';
 import type { Json } from '../../lib/json.ts';
@@ -261,7 +262,7 @@ function replyOf(
   return { outcome: 'reply', reportedUsage, events: { [Symbol.asyncIterator]: () => events } };
 }
 
-function usageIn(head: readonly ReplyEvent[]): { reportedUsage?: Json } {
+function usageIn(head: readonly ReplyEvent[]): { reportedUsage?: Usage } {
   const last = head.findLast((event) => event.type === 'usage');
   return last ? { reportedUsage: last.usage } : {};
 }

@@ -1,7 +1,7 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import type { FinishReason } from '../../chat/reply.ts';
-import { isReport, readUsage, usageOfReport } from '../../chat/usage.ts';
+import { foreignUsage, isReport, usageOfReport, type Usage } from '../../chat/usage.ts';
 import type { ReplyContext, OpenReader, EmitEvent } from '../api.ts';
 import { endedEarly, errorIn, failedReply, type ReplyBroken } from '../read-reply.ts';
 import { replyCalls, type Calls } from '../reading/calls.ts';
@@ -48,8 +48,7 @@ export const completionsReader: OpenReader = (context, tell) => {
       aside.add(choices.filter((each) => each !== choice));
       const sent = messageIn(choice ?? {});
       const word = endOf(choice ?? {}, sent.message, piece);
-      const report = mayCount ? reportIn(piece) : null;
-      const usage = report && (usageOfReport(report) ?? report);
+      const usage = mayCount ? usageIn(piece) : null;
       // A usage in the middle of a reply does not cover the text beside it.
       const isLast = !sent.isPiece || pieces.finishOf(word) !== null;
       if (usage && !isLast) say({ type: 'usage', usage });
@@ -291,23 +290,22 @@ function plainMessageIn({ delta, message, text }: Json): SentMessage {
   return { message: isObject(delta) ? delta : { content: delta ?? text }, isPiece: true };
 }
 
-/** The usage report in a chunk or reply, wherever it stands; null if there is none. */
-export function reportIn(piece: Json): Json | null {
-  const { timings } = piece;
-  // Ollama's own form has the counts beside the message.
-  const report = usageWithin(piece, 3) ?? (readUsage(piece) && pieces.foreignUsage(piece));
-  const timed = isObject(timings) ? usageOfTimings(timings) : null;
+/** The usage in a chunk or reply, wherever it stands; empty if it cannot be used. Null: none. */
+function usageIn(piece: Json): Usage | null {
+  const report = reportWithin(piece, 3);
   // llama.cpp reports cached tokens in its timings, not in its usage.
-  if (report === null || timed === null || isObject(report.prompt_tokens_details))
-    return report ?? timed;
-  return { ...report, prompt_tokens_details: timed.prompt_tokens_details };
+  const timed = reportOfTimings(objectOf(piece.timings));
+  if (report || timed) return usageOfReport({ ...timed, ...report }) ?? {};
+  // Ollama's own form has the counts beside the message.
+  const usage = foreignUsage(piece);
+  return usage?.completion_tokens === undefined ? null : usage;
 }
 
 /** `metrics` is Bedrock's name, `billed_units` Cohere's. */
 const isOfUsage = /usage|metrics$|^billed_units$/i;
 
-/** The first object with the name of a usage, as far inside as a message is. */
-function usageWithin(value: unknown, depth: number): Json | null {
+/** The first report with the name of a usage, as far inside as a message is. */
+function reportWithin(value: unknown, depth: number): Json | null {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
   const own = fields
     .filter(([name]) => isOfUsage.test(name))
@@ -316,17 +314,14 @@ function usageWithin(value: unknown, depth: number): Json | null {
   if (own !== undefined) return own;
   if (depth === 0) return null;
   for (const [, field] of fields) {
-    const found = usageWithin(field, depth - 1);
+    const found = reportWithin(field, depth - 1);
     if (found !== null) return found;
   }
   return null;
 }
 
-function usageOfTimings({ cache_n: cached = 0, prompt_n: read, predicted_n: written }: Json) {
+function reportOfTimings({ cache_n: cached = 0, prompt_n: read, predicted_n: written }: Json) {
   if (!isCount(cached) || !isCount(read) || !isCount(written)) return null;
-  return {
-    prompt_tokens: cached + read,
-    completion_tokens: written,
-    prompt_tokens_details: { cached_tokens: cached },
-  };
+  const prompt_tokens_details = { cached_tokens: cached };
+  return { prompt_tokens: cached + read, completion_tokens: written, prompt_tokens_details };
 }

@@ -1,6 +1,6 @@
 import { isObject, objectOf, type Json } from '../../../lib/json.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
-import { isTokenCount } from '../../chat/usage.ts';
+import { foreignUsage, isTokenCount } from '../../chat/usage.ts';
 import type { OpenReader, EmitEvent } from '../api.ts';
 import { endedEarly, failedReply } from '../read-reply.ts';
 import { nothing, replyCalls, type Calls, type OpenCall } from '../reading/calls.ts';
@@ -155,7 +155,7 @@ function usageCounter(say: EmitEvent) {
     if (!isObject(given)) return;
     addPrompt(given);
     if (isLast) rest = { ...rest, ...given };
-    const usage = pieces.foreignUsage({ ...rest, ...prompt });
+    const usage = foreignUsage({ ...rest, ...prompt });
     if (usage !== null) say({ type: 'usage', usage });
   }
   return {

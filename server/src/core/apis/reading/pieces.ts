@@ -1,6 +1,5 @@
 import { isCount, isObject, isWithinDepth, itemsOf, type Json } from '../../../lib/json.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
-import { usageOfReport } from '../../chat/usage.ts';
 import type { EmitEvent } from '../api.ts';
 import { unproven, type Thought } from '../thoughts.ts';
 
@@ -120,24 +119,6 @@ export function finishOf(given: unknown): FinishReason | 'broken' | null {
     .replace(/^(?:finish|stop)_reason_/, '');
   const known = meanings.find(([, form]) => form.test(word));
   return known === undefined ? 'stop' : known[0];
-}
-
-const kept = new Set([
-  'prompt_tokens',
-  'completion_tokens',
-  'total_tokens',
-  'prompt_tokens_details',
-  'completion_tokens_details',
-  'cost',
-  'cost_details',
-  'is_byok',
-]);
-
-/** The report of another API than chat completions, without the fields that only that API has. */
-export function foreignUsage(report: Json): Json | null {
-  const usage = usageOfReport(report);
-  if (usage === null) return null;
-  return Object.fromEntries(Object.entries(usage).filter(([name]) => kept.has(name)));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { hasKey } from '../../../lib/records.ts';
 import type { FinishReason } from '../../chat/reply.ts';
+import { foreignUsage } from '../../chat/usage.ts';
 import type { OpenReader } from '../api.ts';
 import { endedEarly, errorIn, failedReply } from '../read-reply.ts';
 import { replyCalls } from '../reading/calls.ts';
@@ -42,7 +43,7 @@ export const responsesReader: OpenReader = (context, say) => {
     const text = pieces.textOf(response.output_text);
     if (text !== '' && !items.hasAny('message'))
       items.addWhole({ type: 'message', content: text }, null);
-    const usage = pieces.foreignUsage(objectOf(response.usage));
+    const usage = foreignUsage(objectOf(response.usage));
     if (usage) say({ type: 'usage', usage });
     const stated = pieces.textOf(response.status) || word;
     const status = hasKey(statuses, stated) ? statuses[stated] : 'completed';

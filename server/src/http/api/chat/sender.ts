@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import type { AnswerContext, ReplyWriter, SentEvent } from '../../../core/apis/api.ts';
 import { countPromptTokens } from '../../../core/chat/tokens.ts';
-import { promptUsageOf } from '../../../core/chat/usage.ts';
+import { promptUsageOf, type Usage } from '../../../core/chat/usage.ts';
 import { ApiError } from '../../../core/errors.ts';
-import { objectOf, type Json } from '../../../lib/json.ts';
+import type { Json } from '../../../lib/json.ts';
 import { openEventStream, type EventStream } from '../../../lib/sse.ts';
 import type { ChatRun } from '../../../operations/requests/call-routes.ts';
 import type { BegunReply } from '../../../operations/requests/run-chat.ts';
@@ -39,13 +39,13 @@ export function openSender(
   };
   const ignore = (names: readonly string[]) =>
     void (names.length > 0 && reply.header('x-ignored-fields', names.join(', ')));
-  async function begin(reportedUsage: Json | null, signal?: AbortSignal): Promise<EventStream> {
+  async function begin(reportedUsage: Usage | null, signal?: AbortSignal): Promise<EventStream> {
     const stream = openStream(reply, writer, deps);
     const usage = () => promptOf(reportedUsage, prompt);
     await sendAll(stream, writer.begin(usage), signal);
     return stream;
   }
-  const open = (reportedUsage: Json | null, signal?: AbortSignal) =>
+  const open = (reportedUsage: Usage | null, signal?: AbortSignal) =>
     (events ??= begin(reportedUsage, signal));
   function openEarly(): void {
     if (reply.raw.destroyed || events) return;
@@ -101,12 +101,10 @@ function openStream(reply: FastifyReply, writer: ReplyWriter, deps: CallDeps): E
 }
 
 /** The count of the prompt that is known when the reply begins: the upstream's, or ours. */
-function promptOf(reportedUsage: Json | null, prompt: Prompt | null): Json {
+function promptOf(reportedUsage: Usage | null, prompt: Prompt | null): Usage {
   if (prompt === null) return {};
-  const { prompt_tokens = null, ...prompt_tokens_details } = objectOf(
-    reportedUsage && promptUsageOf(reportedUsage),
-  );
-  if (prompt_tokens !== null) return { prompt_tokens, prompt_tokens_details };
+  const reported = reportedUsage && promptUsageOf(reportedUsage);
+  if (reported) return reported;
   const { call, files, model } = prompt;
   const own = { ...call.conversation, files };
   return { prompt_tokens: countPromptTokens(own, model.context_tokens) };
