@@ -133,43 +133,24 @@ export async function readTransfers(
   question: Question,
   limits: QuestionLimits,
 ): Promise<SeenTransfer[]> {
-  const { tokens, addresses, isNoted, final } = question;
-  const found = new Map<string, SeenTransfer>();
-  const watched = new Set(addresses);
-  const padded = addresses.map(topicOf);
-  let leftOut = 0;
-  const leave = (what: string, error: unknown) => {
-    leftOut += 1;
-    if (question.leaveOut === null || leftOut > leftOutMax) throw error;
-    question.leaveOut(`${what}: ${messageOf(error)}`);
-  };
-  const note = (log: unknown, range: BlockRange, counts: Map<string, number>) => {
-    const transfer = transferIn(log, question.takesGarbled);
-    if (transfer === null) return;
-    // guard: answer-fits-question
-    demandFit(transfer, { tokens, range, watched });
-    if (!isGarbled(transfer) && !isNoted(transfer)) return;
-    const { tx_hash, block_log_index, token, to_address, units } = transfer;
-    const same = `${tx_hash}:${block_log_index}:${token}:${to_address}:${units}`;
-    // Some nodes give one number to several logs. One answer has each of them, so they are counted.
-    const count = (counts.get(same) ?? 0) + 1;
-    counts.set(same, count);
-    found.set(`${same}:${count}`, transfer);
-  };
+  const { tokens, addresses, final } = question;
+  const topics = addresses.map(topicOf);
+  const transfers = collectTransfers(question);
+  const leaveOut = leaveOutSome(question.leaveOut);
   const ask = async (range: BlockRange, first: number, count: number) => {
-    const logs = await readLogs(call, tokens, range, padded.slice(first, first + count));
-    const counts = new Map<string, number>();
+    const logs = await readLogs(call, tokens, range, topics.slice(first, first + count));
+    const add = transfers.ofAnswer(range);
     for (const log of logs)
       try {
-        note(log, range, counts);
+        add(log);
       } catch (error) {
         if (range.to > final) throw new LogsUnreadable(range.from, error);
-        leave(`a log in the blocks ${range.from} to ${range.to}`, error);
+        leaveOut(`a log in the blocks ${range.from} to ${range.to}`, error);
       }
     return logs.length;
   };
   const isAnswered = (height: bigint) =>
-    readLogs(call, tokens, { from: height, to: height }, padded.slice(0, 1)).then(
+    readLogs(call, tokens, { from: height, to: height }, topics.slice(0, 1)).then(
       () => true,
       () => false,
     );
@@ -181,13 +162,51 @@ export async function readTransfers(
     const isReply = error instanceof RpcError && error.code !== null;
     if (question.leaveOut === null || !isReply || height === 0n) throw error;
     if (!(await isAnswered(height - 1n)) || (await isAnswered(height))) throw error;
-    leave(`block ${height}`, error);
+    leaveOut(`block ${height}`, error);
   };
-  if (padded.length > 0) await askInPieces(question, padded.length, { limits, ask, passOver });
-  return [...found.values()].toSorted(
-    (one, other) =>
-      Number(one.block_height - other.block_height) || one.block_log_index - other.block_log_index,
-  );
+  if (topics.length > 0) await askInPieces(question, topics.length, { limits, ask, passOver });
+  return transfers.all();
+}
+
+/** The transfers in answers, each once, as several answers may have it. */
+function collectTransfers({ tokens, addresses, isNoted, takesGarbled }: Question) {
+  const found = new Map<string, SeenTransfer>();
+  const watched = new Set(addresses);
+  return {
+    /** Adds the logs of one answer. Throws `BadAnswer` for a log that the question excludes. */
+    ofAnswer(range: BlockRange): (log: unknown) => void {
+      // Some nodes give one number to several logs of an answer, so they are counted.
+      const counts = new Map<string, number>();
+      return (log) => {
+        const transfer = transferIn(log, takesGarbled);
+        if (transfer === null) return;
+        // guard: answer-fits-question
+        demandFit(transfer, { tokens, range, watched });
+        if (!isGarbled(transfer) && !isNoted(transfer)) return;
+        const { tx_hash, block_log_index, token, to_address, units } = transfer;
+        const same = `${tx_hash}:${block_log_index}:${token}:${to_address}:${units}`;
+        const count = (counts.get(same) ?? 0) + 1;
+        counts.set(same, count);
+        found.set(`${same}:${count}`, transfer);
+      };
+    },
+    all: (): SeenTransfer[] =>
+      [...found.values()].toSorted(
+        (one, other) =>
+          Number(one.block_height - other.block_height) ||
+          one.block_log_index - other.block_log_index,
+      ),
+  };
+}
+
+/** Tells what is left out. Throws the error if nothing may be left out, or too much was. */
+function leaveOutSome(tell: LeaveOut | null): (what: string, error: unknown) => void {
+  let leftOut = 0;
+  return (what, error) => {
+    leftOut += 1;
+    if (tell === null || leftOut > leftOutMax) throw error;
+    tell(`${what}: ${messageOf(error)}`);
+  };
 }
 
 interface Pieces {
