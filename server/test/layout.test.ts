@@ -236,6 +236,7 @@ const rules: Rule[] = [
         [`${src}upstreams/a.ts`]: 'await db.tx<Row>(work);',
       },
       [`${src}http/a.ts:1 begins a transaction`]: { [`${src}http/a.ts`]: 'await db.tx(work);' },
+      [`${src}worker/a.ts:1 begins a transaction`]: { [`${src}worker/a.ts`]: 'await db.tx(work);' },
       [`${src}db/a.ts:1 begins a transaction in a file that writes money or an end`]: {
         [`${src}db/a.ts`]: 'db.tx((tx) => tx.run(sql`update balances set debits_posted = 1`));',
       },

@@ -37,7 +37,10 @@ const finalStatus = /\bset\s+(?:[^;]*\s)?status\s*=\s*'(COMPLETED|FAILED|CANCELL
  * money nor a final status.
  */
 export function checkTransactions(project: Project): string[] {
-  return sources(project, /^server\/src\/(db|ledger|upstreams|storage|catalog|chains|http)\//)
+  return sources(
+    project,
+    /^server\/src\/(db|ledger|upstreams|storage|catalog|chains|http|worker)\//,
+  )
     .filter(({ path }) => !isTest(path) && path !== 'server/src/http/database-share.ts')
     .flatMap((source) => {
       const begins = [...source.code.matchAll(/\.tx\s*[(<]/g)];

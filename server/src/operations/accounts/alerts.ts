@@ -1,5 +1,8 @@
+import { alertBounds } from '../../core/account/alert.ts';
+import type { NewEvent } from '../../core/operator-event.ts';
 import * as causes from '../../db/accounts/alert-causes.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
+import * as operatorEvents from '../../db/operator-events.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 
 /** Each switch, and a cause that it turns off. */
@@ -20,5 +23,38 @@ export function setAlerts(
   return db.tx(async (tx) => {
     await alerts.put(tx, account_id, settings);
     await causes.drop(tx, account_id, off);
+  });
+}
+
+/** How many alerts one process takes at once, and for how long they are its own. */
+export interface AlertLease {
+  limit: number;
+  leaseSeconds: number;
+  triesMax: number;
+}
+
+/** Takes accounts whose balance is low. The operator's event comes with the first try. */
+export function claimLowBalances(db: Database, lease: AlertLease): Promise<alerts.LowBalance[]> {
+  return db.tx(async (tx) => {
+    const claimed = await alerts.claimLow(tx, lease);
+    const isNew = ({ tries }: alerts.LowBalance) => tries === 1;
+    await operatorEvents.addMany(tx, claimed.filter(isNew).map(eventOf));
+    return claimed;
+  });
+}
+
+function eventOf({ account_id, ...low }: alerts.LowBalance): NewEvent {
+  const data = {
+    available_usd_micro: String(low.available_usd_micro),
+    low_balance_usd_micro: String(low.low_balance_usd_micro),
+  };
+  return { type: 'balance.low', account_id, data };
+}
+
+/** Takes what an account is alerted of beside its balance. */
+export function claimCauses(db: Database, lease: AlertLease): Promise<causes.DueCause[]> {
+  return db.tx(async (tx) => {
+    await causes.storeNew(tx, alertBounds, lease.limit);
+    return causes.claim(tx, lease);
   });
 }

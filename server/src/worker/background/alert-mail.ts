@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
-import { alertBounds, alertLetter } from '../../core/account/alert.ts';
+import { alertLetter } from '../../core/account/alert.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as causes from '../../db/accounts/alert-causes.ts';
 import * as people from '../../db/accounts/people.ts';
 import type { Letter } from '../../lib/mail.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import { claimCauses } from '../../operations/accounts/alerts.ts';
 
 /** E-mails to the people who pay for an account. */
 
@@ -27,10 +28,7 @@ export async function tellCauses(
 ): Promise<void> {
   const { db } = deps;
   await causes.clear(db, limit);
-  const due = await db.tx(async (tx) => {
-    await causes.storeNew(tx, alertBounds, limit);
-    return causes.claim(tx, { limit, ...lease });
-  });
+  const due = await claimCauses(db, { limit, ...lease });
   const byAccount = Map.groupBy(due, ({ account_id }) => account_id);
   await Promise.all([...byAccount].map(([id, found]) => tell(id, found, deps)));
 }

@@ -1,12 +1,11 @@
-import type { NewEvent } from '../../core/operator-event.ts';
 import { usualLowBalance } from '../../core/account/alert.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
-import * as operatorEvents from '../../db/operator-events.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
 import { newId } from '../../lib/id.ts';
 import { repeat } from '../../lib/repeat.ts';
+import { claimLowBalances } from '../../operations/accounts/alerts.ts';
 import { sendNotification } from '../../operations/requests/notification.ts';
 import { webhookFetch, type WebhookFetches } from '../../operations/requests/webhook-fetch.ts';
 import { mailPayers, tellCauses, type AlertMailDeps } from './alert-mail.ts';
@@ -53,22 +52,9 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
 /** One check. Returns how many accounts were notified. */
 export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
   await alerts.watchUnchosen(deps.db, usualLowBalance, armedMax);
-  const low = await deps.db.tx(async (tx) => {
-    const claimed = await alerts.claimLow(tx, { limit, leaseSeconds, triesMax });
-    const isNew = ({ tries }: alerts.LowBalance) => tries === 1;
-    await operatorEvents.addMany(tx, claimed.filter(isNew).map(eventOf));
-    return claimed;
-  });
+  const low = await claimLowBalances(deps.db, { limit, leaseSeconds, triesMax });
   const told = await Promise.all(low.map((account) => tell(account, deps)));
   return told.filter(Boolean).length;
-}
-
-function eventOf({ account_id, ...low }: alerts.LowBalance): NewEvent {
-  const data = {
-    available_usd_micro: String(low.available_usd_micro),
-    low_balance_usd_micro: String(low.low_balance_usd_micro),
-  };
-  return { type: 'balance.low', account_id, data };
 }
 
 /** Returns false if the alert has to be tried again. */
