@@ -75,6 +75,7 @@ function sentCall(piece: Json): SentCall {
     id: pieces.textOf(piece.id),
     name: pieces.textOf(name),
     isCustom,
+    isValue: !isCustom && [json, parameters, args].some(isObject),
     input: given + (isCustom ? pieces.inputTextOf(input) : pieces.jsonTextOf(input)),
   };
 }
@@ -87,7 +88,8 @@ function goesOn(call: OpenCall, sent: SentCall, isKnownId: boolean): boolean {
   if (sent.name === '' || call.name === '') return true;
   // A name may come in pieces, before any input.
   if (sent.name !== call.name) return sent.id === '' && call.id !== '' && call.input === '';
-  return !call.isComplete() || sent.input === '' || isRepeat(call, sent);
+  const mayGrow = sent.isValue === true && sent.id !== '';
+  return !call.isComplete() || sent.input === '' || mayGrow || isRepeat(call, sent);
 }
 
 /** Whether the whole call comes again, under its id. */

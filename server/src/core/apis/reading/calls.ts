@@ -3,7 +3,7 @@ import { isFilled } from '../../check.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import type { ReplyContext, EmitEvent } from '../api.ts';
 import { endedEarly } from '../read-reply.ts';
-import { jsonInput, textInput, type InputReader } from './input.ts';
+import { growingInput, jsonInput, textInput, type InputReader } from './input.ts';
 import { objectsIn } from './loose-json.ts';
 import { restOf } from './pieces.ts';
 
@@ -14,6 +14,8 @@ export interface SentCall {
   /** The upstream says that the input is a text. */
   isCustom: boolean;
   input: string;
+  /** The input came as a value, not as a text. */
+  isValue?: boolean;
   /** Proves to the model that it made the call. */
   proof?: string;
 }
@@ -56,7 +58,7 @@ export function replyCalls(
     say({ type: 'call', call, id, name, custom });
     const sayInput = (text: string) => say({ type: 'input', call, text });
     if (isWrapped) return wrappedInput(sayInput);
-    return custom ? textInput(sayInput) : jsonInput(sayInput);
+    return custom ? textInput(sayInput) : growingInput(jsonInput(sayInput));
   }
 
   return {
@@ -105,17 +107,18 @@ function openCall(begin: (sent: SentCall) => InputReader) {
   function open(): void {
     if (reader !== null || own.name === '') return;
     reader = begin(own);
-    rest += reader.add(own.input);
+    rest += reader.add(own.input, own.isValue);
   }
 
   function take(sent: SentCall, input: string): void {
     own.id ||= sent.id;
     own.proof ||= sent.proof;
     own.isCustom ||= sent.isCustom;
+    own.isValue ||= sent.isValue === true;
     if (reader === null && sent.name !== own.name) own.name += sent.name;
     if (input === '' || hasEnded) return;
     if (reader === null) own.input += input;
-    else rest += reader.add(input);
+    else rest += reader.add(input, sent.isValue);
     open();
   }
 

@@ -1,13 +1,15 @@
+import { isObject, objectOf, type Json } from '../../../lib/json.ts';
 import { invalidInput } from '../writing.ts';
 import { LooseJson, objectsIn } from './loose-json.ts';
+import { jsonIn } from './pieces.ts';
 
 /** An absent input, as JSON, Python and JavaScript write it. */
 const nothing = /^(?:null|None|undefined)?$/;
 
 /** The input of a tool call, which an upstream sends in pieces. */
 export interface InputReader {
-  /** Returns what follows the end of the input. */
-  add(piece: string): string;
+  /** Returns what follows the end of the input. `isValue`: the piece is no text, but its JSON. */
+  add(piece: string, isValue?: boolean): string;
   /** All that came, without what was repeated. */
   text(): string;
   /** Whether it is a complete JSON value, to which nothing can be added. */
@@ -61,6 +63,8 @@ export function jsonInput(say: (text: string) => void): InputReader {
     if (isEmpty() || (hasBeenEmpty && !json.isOpen())) return '{}';
     if (json.isOpen()) return strict;
     const value: unknown = json.isComplete() ? JSON.parse(strict) : null;
+    if (Array.isArray(value) && value.length === 1 && isObject(value[0]))
+      return JSON.stringify(value[0]);
     const inner = typeof value === 'string' ? objectsIn(value, 1).objects[0] : undefined;
     return inner ?? JSON.stringify(invalidInput(text));
   }
@@ -88,6 +92,42 @@ export function jsonInput(say: (text: string) => void): InputReader {
       if (!isSaid && text !== '') say(strict || text);
     },
   };
+}
+
+/** Reads an object, which each piece may have so far, or the next part of, by its fields. */
+export function growingInput(reader: InputReader): InputReader {
+  let held = '';
+  function release(): string {
+    const text = held;
+    held = '';
+    return reader.add(text);
+  }
+  return {
+    ...reader,
+    add(piece, isValue = false) {
+      const value = isValue && reader.text() === '' ? jsonIn(piece) : null;
+      if (!isObject(value)) return release() + reader.add(piece);
+      held = JSON.stringify(merged(objectOf(jsonIn(held)), value));
+      return '';
+    },
+    text: () => held || reader.text(),
+    isComplete: () => held !== '' || reader.isComplete(),
+    end() {
+      release();
+      reader.end();
+    },
+  };
+}
+
+function merged(before: Json, after: Json): Json {
+  const all = { ...before };
+  for (const [name, value] of Object.entries(after)) {
+    const last = all[name];
+    const goesOn = typeof last === 'string' && typeof value === 'string';
+    if (isObject(last) && isObject(value)) all[name] = merged(last, value);
+    else all[name] = goesOn && !value.startsWith(last) ? last + value : value;
+  }
+  return all;
 }
 
 /** Reads a text as it comes. */
