@@ -273,9 +273,15 @@ function promptOf({ prompt, ...counts }: KindCounts, fields: Json) {
 function cacheBeside(prompt: number, fields: Json): { cached: number; written: number } | null {
   const most = (...list: string[]) =>
     Math.max(...list.map((name) => tokenCountIn(fields[name]) ?? 0));
-  const cached = most('cache_read_input_tokens');
-  const written = most('cache_creation_input_tokens', 'cache_write_input_tokens');
-  const isOwnForm = !isTokenCount(fields.prompt_tokens) && isTokenCount(fields.input_tokens);
+  const cached = most('cache_read_input_tokens', 'cache_read_input_token_count');
+  const written = most(
+    'cache_creation_input_tokens',
+    'cache_write_input_tokens',
+    'cache_write_input_token_count',
+  );
+  const isOwnForm =
+    !isTokenCount(fields.prompt_tokens) &&
+    isTokenCount(fields.input_tokens ?? fields.input_token_count);
   const isBeside = Math.max(cached, written) > (isOwnForm ? 0 : prompt);
   return isBeside ? { cached, written } : null;
 }

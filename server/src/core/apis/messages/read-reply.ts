@@ -53,7 +53,7 @@ export const messagesReader: OpenReader = (context, say) => {
           return readStop(isObject(piece.delta) ? piece.delta : piece);
         case 'message_stop':
           isOver = true;
-          usage.end(piece.usage);
+          usage.end(piece.usage ?? piece['amazon-bedrock-invocationMetrics']);
           return readStop(piece);
         default:
           if (Array.isArray(piece.content) || typeof piece.content === 'string') readWhole(piece);
