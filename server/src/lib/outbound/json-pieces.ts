@@ -14,8 +14,8 @@ export interface JsonPieces {
 const lineChars = 32;
 /** A comment, or a field of server-sent events. */
 const eventLine = /^(?:data|event|id|retry)?(?::|$)/;
-/** The beginning of a JSON value, or of a page in its place. */
-const otherLine = /^\s*[[{<]/;
+/** The beginning of a JSON value, also of one in a text, or of a page in its place. */
+const otherLine = /^\s*(?:[[{<]|"(?:data:|event:|\{))/;
 /** A byte order mark, or the separator of JSON text sequences. */
 const lineMarks = /^[\uFEFF\p{Cc}]+/u;
 
@@ -53,7 +53,7 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
     event.end();
     const text = line.trim();
     const whole = parseEvent(text);
-    if (whole !== undefined || text.startsWith('<')) return take(whole, text, undefined);
+    if (whole !== undefined || text.startsWith('<')) return takeValues(text, undefined, take);
     value = [line];
     held = line.length;
   }
@@ -153,6 +153,12 @@ function isWhole(data: string): boolean {
 /** Takes a value, or several that stand behind each other. */
 function takeValues(text: string, name: string | undefined, take: TakePiece): void {
   const whole = parseEvent(text);
+  // Some proxies write all of a stream as one JSON text.
+  if (typeof whole === 'string' && /^(?:data|event):/.test(whole)) {
+    const inner = jsonPieces(Infinity, take);
+    inner.add(Buffer.from(whole));
+    return inner.end();
+  }
   if (whole !== undefined || !/^[[{]/.test(text)) return take(whole, text, name);
   let at = 0;
   while (at < text.length) {
