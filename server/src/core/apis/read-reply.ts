@@ -94,9 +94,18 @@ class Reading {
   readonly #pieces: JsonPieces;
   #isMarked = false;
   #isOfValues = false;
+  #hasSaid = false;
+  /** A usage came behind all that was said. */
+  #isCounted = false;
+  /** The error came in a piece of its own, behind the usage. */
+  #isLate = false;
 
   constructor(open: OpenReader, context: ReplyContext, said: ReplyEvent[]) {
-    this.#reader = open(context, (event) => said.push(event));
+    this.#reader = open(context, (event) => {
+      this.#isCounted = this.#hasSaid && event.type === 'usage';
+      this.#hasSaid ||= event.type !== 'usage';
+      said.push(event);
+    });
     this.#pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
       if (this.isOver() || lifeSign.test(text)) return;
       // Some proxies encode each value twice.
@@ -130,7 +139,8 @@ class Reading {
   broken(error: unknown): boolean {
     // After its end mark a reply is whole, even if the connection breaks then.
     const isFault = error instanceof ReplyBroken;
-    const isCut = !isFault || error.error === null;
+    // Some services send an error behind a reply that has its end and its usage.
+    const isCut = !isFault || error.error === null || this.#isLate;
     const isWhole = isCut && tryEnd(this.#reader, isFault ? 'fault' : 'last');
     if (!isWhole) this.#reader.cut();
     return !isWhole || !isFault;
@@ -145,6 +155,7 @@ class Reading {
     const own = wrapper === undefined ? piece : { ...piece, ...objectOf(piece[wrapper]) };
     this.#reader.read(own, name, mayCount);
     const error = errorIn(own) ?? (name === 'error' ? own : null);
+    this.#isLate = error !== null && this.#isCounted && !isReply(own);
     if (error) throw failedReply(error);
   }
 }
