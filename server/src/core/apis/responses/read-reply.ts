@@ -47,7 +47,7 @@ export const responsesReader: OpenReader = (context, say) => {
     if (usage) say({ type: 'usage', usage });
     const stated = pieces.textOf(response.status) || word;
     const status = hasKey(statuses, stated) ? statuses[stated] : 'completed';
-    const error = errorIn({ error: response.error });
+    const error = errorIn({ error: response.error }) ?? lackIn(response, items);
     if (error || status === 'failed') throw failedReply(error, { status: stated });
     const cut = pieces.finishOf(objectOf(response.incomplete_details).reason);
     if (cut === 'length' || cut === 'filter') finish = cut;
@@ -78,6 +78,14 @@ export const responsesReader: OpenReader = (context, say) => {
     cut: calls.cut,
   };
 };
+
+/** A response is no answer if it has items, but none that can be read. */
+function lackIn({ output }: Json, { hasAny }: ReturnType<typeof replyItems>): Json | null {
+  if (hasAny('message') || hasAny('call')) return null;
+  const types = itemsOf(output).map((own) => pieces.textOf(objectOf(own).type));
+  const other = types.find((type) => /_(call|request)$/.test(type));
+  return other === undefined ? null : { message: `the model answered with nothing but ${other}` };
+}
 
 const statuses: Readonly<Record<string, 'open' | 'incomplete' | 'failed'>> = {
   queued: 'open',
