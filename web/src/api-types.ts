@@ -265,6 +265,8 @@ export interface Calls {
       available_usd_micro: string;
       /** Reserved for open requests. */
       reserved_usd_micro: string;
+      /** Paid first by the next top-up. */
+      debt_usd_micro: string;
     };
   };
   'POST /api/accounts/:account_id/deposit-addresses': { body: { chain: string }; reply: { address: string } };
@@ -698,7 +700,9 @@ export interface Calls {
       upstreams: Array<QueueUpstream>;
       accounts: Array<{
         account_id: string;
+        /** The address of its account. */
         email: string;
+        account_name: string | null;
         waiting: number;
         oldest_seconds: number | null;
       }>;
@@ -1131,6 +1135,8 @@ export type Funds = {
   available_usd_micro: string;
   /** Reserved for open requests. */
   reserved_usd_micro: string;
+  /** Paid first by the next top-up. */
+  debt_usd_micro: string;
 };
 
 export type Team = {
@@ -2136,7 +2142,9 @@ export type OpenRequest = {
   /** When its cancel was asked for while it ran. */
   cancel_requested_at: string | null;
   account_id: string;
+  /** The address of its account. */
   email: string;
+  account_name: string | null;
   upstream: string;
   deadline_at: string | null;
   /** From 0 to 1. */
@@ -2166,7 +2174,9 @@ export type UnknownOutcome = {
   /** When its cancel was asked for while it ran. */
   cancel_requested_at: string | null;
   account_id: string;
+  /** The address of its account. */
   email: string;
+  account_name: string | null;
   /** The upstream where it may have run. */
   upstream: string;
   error_code: string | null;
@@ -2672,6 +2682,7 @@ export type OperatorDeposit = {
   /** Null: no account has the address. */
   account_id: string | null;
   account_email: string | null;
+  account_name: string | null;
   state: 'held' | 'credited' | 'ignored';
   /** Why it is not credited. */
   why: OperatorDepositWhy | null;
@@ -2730,6 +2741,7 @@ export type LogEntry = {
   action: string;
   account_id: string | null;
   account_email: string | null;
+  account_name: string | null;
   target: string | null;
   details: Record<string, unknown> | null;
   created_at: string;

@@ -12,12 +12,13 @@ export interface LogRow {
   account_id: string | null;
   /** The account's present address; null if no account is concerned, or it no longer exists. */
   account_email: string | null;
+  account_name: string | null;
   target: string | null;
   details: Record<string, unknown> | null;
   created_at: Date;
 }
 
-export type NewLogRow = Omit<LogRow, 'account_email' | 'created_at'>;
+export type NewLogRow = Omit<LogRow, 'account_email' | 'account_name' | 'created_at'>;
 
 /** Any number will do, as long as every version of the service uses the same one. */
 const numberLock = 770_219_012;
@@ -44,7 +45,7 @@ export interface LogFilter {
 }
 
 const columns = fragment(`l.id, l.person_id, l.operator_key_id, l.by_email, l.action, l.account_id,
-  a.email as account_email, l.target, l.details, l.created_at`);
+  a.email as account_email, a.name as account_name, l.target, l.details, l.created_at`);
 
 /** Newest first. */
 export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {

@@ -303,7 +303,7 @@ function note({ open, sent, sentBefore }: Account, row: EntryRow): boolean {
   return known !== version;
 }
 
-type AccountFunds = Pick<EntryRow, 'available_usd_micro' | 'reserved_usd_micro'>;
+type AccountFunds = Pick<EntryRow, 'available_usd_micro' | 'reserved_usd_micro' | 'debt_usd_micro'>;
 
 function tellBalance(account: Account, row: AccountFunds): void {
   const balance = serialize(Funds, row);

@@ -266,6 +266,7 @@ export interface AccountMovement {
   last_seq: bigint;
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
+  debt_usd_micro: bigint;
   request_ids: string[];
 }
 
@@ -281,7 +282,7 @@ export function movedSince(
   return db.run<AccountMovement>(sql`
     select b.account_id, b.last_seq,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
-      b.debits_pending as reserved_usd_micro,
+      b.debits_pending as reserved_usd_micro, b.debt as debt_usd_micro,
       array(select coalesce(t.pending_id, t.refunded_id, t.id) from transfers t
         where t.account_id = b.account_id and t.seq > d.seq
         order by t.seq limit ${limit}::int) as request_ids

@@ -1,8 +1,8 @@
 import { Box, Card, Stack, Tabs } from '@mantine/core';
 import { useState } from 'react';
-import { RequestsLink, RowLink } from './links.tsx';
+import { AccountLink, RequestsLink } from './links.tsx';
 import { RowName, Heading, RowButton } from '../components/styles.ts';
-import type { Revenue, RevenueSum } from '../api-types.ts';
+import type { Revenue, RevenueSum, TopAccount } from '../api-types.ts';
 import { type Column, column, DataList } from '../components/list/DataList.tsx';
 import { firstMoment, sumColumns } from './figures.tsx';
 import type { RequestSearch } from './requests/request-search.ts';
@@ -12,7 +12,7 @@ import './overview-texts.ts';
 
 const parts = ['by_model', 'by_upstream', 'by_kind', 'by_account'] as const;
 type Part = (typeof parts)[number];
-type Row = RevenueSum & { account_id?: string };
+type Row = RevenueSum & Partial<Pick<TopAccount, 'account_id' | 'email'>>;
 
 const shownMax = 10;
 
@@ -83,18 +83,22 @@ function Sums({ part, rows, from }: { part: Part; rows: Row[]; from: string | un
 function Name({ part, row, most }: { part: Part; row: Row; most: number }) {
   const { t } = useTranslation('common');
   const nameOf = useModelNames();
+  const { account_id, email = null } = row;
   const name =
     part === 'by_kind' ? t(`kind.${row.name}`) : part === 'by_model' ? nameOf(row.name) : row.name;
   // Refunds can exceed the charges of a period.
   const share = most === 0 ? 0 : (Math.max(0, Number(row.charged_usd_micro)) / most) * 100;
   return (
     <Box miw={140}>
-      {row.account_id === undefined ? (
+      {account_id === undefined ? (
         <RowName className="wrap">
           <RequestsLink search={searchOf(part, row)}>{name}</RequestsLink>
         </RowName>
       ) : (
-        <RowLink to={`/operator/accounts/${row.account_id}`}>{name}</RowLink>
+        <AccountLink
+          of={{ account_id, account_name: name === email ? null : name, email }}
+          fw={500}
+        />
       )}
       <Box
         aria-hidden

@@ -23,9 +23,7 @@ export function FailedLately() {
         <ModelName id={row.model_id} />
       </RequestLink>
     )),
-    column.plain(t('name.by_account'), (row) => (
-      <AccountLink id={row.account_id}>{row.account_name ?? row.email}</AccountLink>
-    )),
+    column.plain(t('name.by_account'), (row) => <AccountLink of={row} />),
     column.plain(t('name.by_upstream'), (row) => row.upstream),
     column.plain(t('failed_why'), (row) => <RequestState request={row} />),
     column.when(t('failed_at'), (row) => row.created_at),

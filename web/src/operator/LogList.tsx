@@ -1,6 +1,5 @@
-import { Anchor, Code, Stack, Text } from '@mantine/core';
+import { Code, Stack, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type Column, column } from '../components/list/DataList.tsx';
 import { RowName } from '../components/styles.ts';
@@ -9,6 +8,7 @@ import type { LogEntry } from '../api-types.ts';
 import { Usd, When } from '../components/text.tsx';
 import { useOperatorPages } from '../queries.ts';
 import { PagedList } from '../components/list/PagedList.tsx';
+import { AccountLink } from './links.tsx';
 import { useTranslation } from '../i18n.ts';
 import type { Translate } from '../texts/format.ts';
 import './log-texts.ts';
@@ -58,8 +58,8 @@ export function actionName(t: Translate, action: string): string {
 
 /** Null if there is no target besides an account that the reader already knows. */
 function to(row: LogEntry, isKnown = false) {
-  const { account_id, account_email, target } = row;
-  const other = target !== null && target !== account_email ? target : null;
+  const { account_id, account_name, account_email: email, target } = row;
+  const other = target !== null && target !== email ? target : null;
   if (isKnown || account_id === null) {
     return other === null ? null : (
       <Text fz="sm" style={{ overflowWrap: 'break-word' }}>
@@ -69,14 +69,7 @@ function to(row: LogEntry, isKnown = false) {
   }
   return (
     <Stack gap={0}>
-      <Anchor
-        component={Link}
-        to={`/operator/accounts/${account_id}`}
-        fz="sm"
-        style={{ overflowWrap: 'break-word' }}
-      >
-        {account_email ?? account_id}
-      </Anchor>
+      <AccountLink of={{ account_id, account_name, email }} />
       {other !== null && (
         <Text fz="sm" c="dimmed" style={{ overflowWrap: 'break-word' }}>
           {other}

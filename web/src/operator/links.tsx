@@ -2,6 +2,7 @@ import { Anchor } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { QueryLink } from '../address.ts';
+import { Note } from '../components/styles.ts';
 import type { RequestSearch } from './requests/request-search.ts';
 
 /** A link within a row. */
@@ -64,6 +65,21 @@ export function RequestLink({ id, children }: { id: string; children: ReactNode 
   return <RowLink to={`/operator/requests/${id}`}>{children}</RowLink>;
 }
 
-export function AccountLink({ id, children }: { id: string; children: ReactNode }) {
-  return <PlainLink to={`/operator/accounts/${id}`}>{children}</PlainLink>;
+export interface OfAccount {
+  account_id: string;
+  account_name: string | null;
+  email: string | null;
+}
+
+/** By its name if it has one, with its address. Leads to its page, if not elsewhere. */
+export function AccountLink({ of, to, fw }: { of: OfAccount; to?: string; fw?: number }) {
+  const { account_id, account_name: name, email } = of;
+  return (
+    <>
+      <PlainLink to={to ?? `/operator/accounts/${account_id}`} {...(fw !== undefined && { fw })}>
+        {name ?? email ?? account_id}
+      </PlainLink>
+      {name !== null && <Note className="wrap">{email}</Note>}
+    </>
+  );
 }

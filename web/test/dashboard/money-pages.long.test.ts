@@ -52,6 +52,32 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
+  test('say what is owed and what is held, on the overview and beside the statement', async () => {
+    const owes = await service.account({ usd: 5 });
+    const body = { prompt: 'a cat', num_images: 2 };
+    const sent = await service.call('POST', '/v1/queue/fake/image', { key: owes.key, body });
+    assert.equal(sent.status, 202, sent.text);
+    const { account_id } = owes;
+    const wanted = { account_id, amount: -6_000_000n, reference: 'chargeback 1', reason: 'taken' };
+    await adjust(service.db, { ...wanted, allows_debt: true });
+    const { reserved } = await service.balance(owes);
+    const held = `$${Number(reserved) / 1e6}`;
+    const owed = `$${(1 + Number(reserved) / 1e6).toFixed(2)}`;
+    const who = await person(service, { [account_id]: 'owner' });
+    const { page, context, faults } = await enter(browser, base, who, { viewport: phone });
+    await page.goto(`${base}/dashboard`);
+    await page.getByText(`You owe ${owed}.`).waitFor();
+    await page.getByText(`${held} of your money is held for running requests`).waitFor();
+    await page.goto(`${base}/dashboard/money`);
+    await page.getByText('Debt', { exact: true }).waitFor();
+    await page.getByText(owed, { exact: true }).waitFor();
+    await page.getByText(held, { exact: true }).first().waitFor();
+    assert.deepEqual(await barriers(page), []);
+    assert.deepEqual(faults, []);
+    await context.close();
+    await service.call('POST', `/v1/requests/${sent.body.request_id}/cancel`, { key: owes.key });
+  });
+
   for (const [size, viewport] of sizes) {
     test(`leads from signing up to money in the account, at ${size} width`, async () => {
       const { page, context, faults } = await visitor(browser, { viewport });

@@ -82,6 +82,10 @@ describe('the operator’s live pages', { skip: withoutBrowser() ?? false }, () 
     await service.app.catalog.reload();
     operator = await operatorOf(service);
     customer = await service.account({ usd: 10 });
+    const named = rawSql(`update accounts set name = 'Lindenhof' where email = $1`, [
+      customer.email,
+    ]);
+    await service.db.run(named);
     browser = await openBrowser();
     await submit('fake/image');
     await service.work();
@@ -221,6 +225,8 @@ describe('the operator’s live pages', { skip: withoutBrowser() ?? false }, () 
         await page
           .getByText(say('a free slot at its upstream', 'свободного слота у апстрима'))
           .waitFor();
+        await page.getByRole('link', { name: 'Lindenhof' }).nth(1).waitFor();
+        await page.getByText(customer.email).nth(1).waitFor();
         await checked(page, `queue-${name}`);
         await cancel.click();
         await page.getByRole('dialog').getByText('Fake image').waitFor();
@@ -274,7 +280,8 @@ describe('the operator’s live pages', { skip: withoutBrowser() ?? false }, () 
           .getByText(say('Waiting for the lost answer', 'Ждут потерянного ответа'))
           .waitFor();
         const waits = page.getByRole('listitem').filter({ hasText: waiting });
-        await waits.waitFor();
+        await waits.getByRole('link', { name: 'Lindenhof' }).waitFor();
+        await waits.getByText(customer.email).waitFor();
         assert.equal(
           await waits.getByRole('button', { name: say('Resolve', 'Записать') }).count(),
           0,

@@ -16,6 +16,7 @@ export interface FoundDepositRow {
   amount_usd_micro: bigint;
   account_id: string | null;
   account_email: string | null;
+  account_name: string | null;
   state: 'held' | 'credited' | 'ignored';
   why: HeldWhy | IgnoredWhy | null;
   transfer_id: string | null;
@@ -57,7 +58,7 @@ export function search(db: Connection, filter: DepositFilter): Promise<FoundDepo
     rawSql(
       `select d.id, d.chain, d.tx_hash, d.log_position, d.block_height, d.block_at, d.token,
         d.from_address, d.to_address, d.amount_usd_micro, d.account_id, a.email as account_email,
-        d.state, d.why, d.transfer_id, d.created_at, d.credited_at
+        a.name as account_name, d.state, d.why, d.transfer_id, d.created_at, d.credited_at
       from chain_deposits d left join accounts a on a.id = d.account_id
       ${where} order by d.id desc limit $${values.push(limit)}`,
       values,

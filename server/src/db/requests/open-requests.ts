@@ -26,6 +26,7 @@ export interface OpenFilter {
 
 const openColumns = columns('r', {
   email: of<string>('c.email'),
+  account_name: of<string | null>('c.name'),
   /** True: its start was refused, and it waits for a slot for the next try. */
   waits: of<boolean>(),
   wake_at: of<Date>(),
@@ -83,6 +84,7 @@ export interface Depth {
   account_id: string | null;
   model_id: string | null;
   email: string | null;
+  account_name: string | null;
   waiting: number;
   oldest_seconds: number;
 }
@@ -102,7 +104,7 @@ export function readDepths(db: Connection, top: number): Promise<Depth[]> {
       select *, row_number() over (partition by account_id is null
         order by waiting desc, oldest) as rank from counted
     )
-    select k.account_id, k.model_id, c.email, k.waiting,
+    select k.account_id, k.model_id, c.email, c.name as account_name, k.waiting,
       extract(epoch from now() - k.oldest)::float8 as oldest_seconds
     from ranked k left join accounts c on c.id = k.account_id
     where k.rank <= ${top} order by k.account_id is null, k.rank`);

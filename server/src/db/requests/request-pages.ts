@@ -16,6 +16,7 @@ const entryColumns = columns('b', {
   progress: progressShare,
   available_usd_micro: of<bigint>('b.credits_posted - b.debits_posted - b.debits_pending'),
   reserved_usd_micro: of<bigint>('b.debits_pending'),
+  debt_usd_micro: of<bigint>('b.debt'),
 });
 export type EntryRow = LineRow & RowOf<typeof entryColumns>;
 

@@ -18,6 +18,7 @@ const unknownColumns = columns('r', {
   id: of<string>(),
   account_id: of<string>(),
   email: of<string>('c.email'),
+  account_name: of<string | null>('c.name'),
   model_id: of<string>(),
   kind: of<Kind>(),
   /** The upstream where the job may have run. */

@@ -20,7 +20,7 @@ const runningShown = 6;
 const modelsShown = 7;
 const failedMax = 100;
 
-/** GET /balance: what the account may spend, and what is reserved for open requests. */
+/** GET /balance: what the account may spend, and what is reserved for open requests, and what it owes. */
 export const balance = visitEndpoint(
   { reply: Funds },
   async ({ req }, { db }) => (await accounts.find(db, req.account_id))!,
@@ -55,7 +55,6 @@ const Overview = s.named(
   'Overview',
   s.object({
     ...Funds.properties,
-    debt_usd_micro: s.microUsd('Paid first by the next top-up.'),
     month: s.object({
       spent_usd_micro: s.microUsd(),
       resets_at: s.nullable(s.time()),

@@ -33,6 +33,7 @@ const OperatorDeposit = s.named(
     amount_usd_micro: s.microUsd(),
     account_id: s.nullable(s.id('Null: no account has the address.')),
     account_email: s.nullable(s.text()),
+    account_name: s.nullable(s.text()),
     state: s.choice(depositStates),
     why: s.nullable(DepositWhy),
     transfer_id: s.nullable(s.id()),

@@ -12,6 +12,7 @@ const LogEntry = s.named(
     action: s.text(),
     account_id: s.nullable(s.id()),
     account_email: s.nullable(s.text()),
+    account_name: s.nullable(s.text()),
     target: s.nullable(s.text()),
     details: s.nullable(s.anything()),
     created_at: s.time(),

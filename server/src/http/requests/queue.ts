@@ -10,7 +10,7 @@ import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { CancelQuery } from './schema.ts';
-import { facts, progress } from './views.ts';
+import { facts, ofAccount, progress } from './views.ts';
 import type { HttpDeps, RequestDeps } from '../deps.ts';
 
 /** Waiting and running requests of all accounts. */
@@ -42,7 +42,7 @@ export const depth = operatorEndpoint(
     reply: s.object({
       counted_max: s.integer(),
       upstreams: s.list(QueueUpstream),
-      accounts: s.list(s.object({ account_id: s.id(), email: s.text(), ...depthOf })),
+      accounts: s.list(s.object({ ...ofAccount, ...depthOf })),
       models: s.list(s.object({ model_id: s.text(), ...depthOf })),
     }),
   },
@@ -97,8 +97,7 @@ const OpenRequest = s.named(
   'OpenRequest',
   s.object({
     ...facts,
-    account_id: s.id(),
-    email: s.text(),
+    ...ofAccount,
     upstream: s.text(),
     deadline_at: s.nullable(s.time()),
     progress,

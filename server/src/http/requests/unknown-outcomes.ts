@@ -13,7 +13,7 @@ import { requireId, pageFrom } from '../form.ts';
 import { LeftAttempt, NewFinding, outcomes } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { facts } from './views.ts';
+import { facts, ofAccount } from './views.ts';
 import { badField } from '../schemas/validate.ts';
 
 /** Unknown outcomes of requests, and of starts that were left (see `left-starts.ts`). */
@@ -22,8 +22,7 @@ const UnknownOutcome = s.named(
   'UnknownOutcome',
   s.object({
     ...facts,
-    account_id: s.id(),
-    email: s.text(),
+    ...ofAccount,
     upstream: s.text('The upstream where it may have run.'),
     error_code: s.nullable(s.text()),
     cost_usd_micro: s.nullable(s.microUsd()),

@@ -51,6 +51,12 @@ export const facts = {
   ...moments,
 };
 
+export const ofAccount = {
+  account_id: s.id(),
+  email: s.text('The address of its account.'),
+  account_name: s.nullable(s.text()),
+};
+
 /** For people of its account. */
 const ofCaller = { key_id: keyId, metadata, ...callNumbers };
 
@@ -69,9 +75,7 @@ const ofOperator = {
   created_at: moments.created_at,
   completed_at: moments.completed_at,
   ...callNumbers,
-  account_id: s.id(),
-  email: s.text('The address of its account.'),
-  account_name: s.nullable(s.text()),
+  ...ofAccount,
   key_id: keyId,
 };
 

@@ -11,6 +11,7 @@ export const Funds = s.named(
   s.object({
     available_usd_micro: s.microUsd('The amount that the account may spend.'),
     reserved_usd_micro: s.microUsd('Reserved for open requests.'),
+    debt_usd_micro: s.microUsd('Paid first by the next top-up.'),
   }),
 );
 

@@ -114,11 +114,13 @@ describe('an open page gets events', () => {
     assert.deepEqual((await stream.next('balance'))?.data, {
       available_usd_micro: '990000',
       reserved_usd_micro: '10000',
+      debt_usd_micro: '0',
     });
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: own.key });
     assert.deepEqual((await stream.next('balance'))?.data, {
       available_usd_micro: '1000000',
       reserved_usd_micro: '0',
+      debt_usd_micro: '0',
     });
     stream.events.leave();
   });

@@ -19,14 +19,15 @@ const parts = {
 export function MoneyFrame({ part, children }: { part: keyof typeof parts; children: ReactNode }) {
   const { t } = useTranslation('money');
   const { data } = useAccountQuery('GET /balance', {});
+  const owed = data && data.debt_usd_micro !== '0' ? (['debt'] as const) : [];
   const title =
     part === 'statement' ? t('common:nav.money') : `${t('common:nav.money')}: ${t(`tabs.${part}`)}`;
   return (
     <>
       <PageTitle title={title}>
-        {(['available', 'reserved'] as const).map((name) => (
+        {(['available', 'reserved', ...owed] as const).map((name) => (
           <Box key={name} miw={90}>
-            <Note>{t(`common:${name}`)}</Note>
+            <Note>{t(name === 'debt' ? 'kinds.debt' : `common:${name}`)}</Note>
             <Text component="div" fw={600} fz="lg">
               {data ? <Usd micro={data[`${name}_usd_micro`]} /> : <Skeleton h="1lh" />}
             </Text>

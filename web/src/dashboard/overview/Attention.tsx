@@ -53,14 +53,21 @@ function useLines(data: Overview | undefined, pace: Pace | null): Line[] {
   const { t } = useTranslation('overview');
   const percent = usePercent();
   if (!data) return [];
-  const { debt_usd_micro: debt, month, refused, failed_webhooks: failed, failing_jobs } = data;
+  const { debt_usd_micro: debt, reserved_usd_micro: reserved, month, refused } = data;
+  const { failed_webhooks: failed, failing_jobs } = data;
   const topUp = { to: '/dashboard/money/top-up', action: t('top_up') };
   const isLow = pace !== null && pace.lasts < fewDays;
   const money: Line[] = [
     ...(debt === '0'
       ? []
       : [
-          { id: 'debt', title: t('debt', { amount: briefUsd(debt, 'up') }), isBad: true, ...topUp },
+          {
+            id: 'debt',
+            title: t('debt', { amount: briefUsd(debt, 'up') }),
+            ...(reserved !== '0' && { text: t('debt_held', { amount: briefUsd(reserved) }) }),
+            isBad: true,
+            ...topUp,
+          },
         ]),
     ...(isLow && data.steps.topped_up
       ? [{ id: 'low', title: t('low'), text: t('lasts', { count: pace.lasts }), ...topUp }]

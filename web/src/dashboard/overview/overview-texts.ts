@@ -33,6 +33,10 @@ addTexts('overview', {
     'You owe {{amount}}. The next top-up pays it first.',
     'Ваш долг {{amount}}. Его сначала вернёт ближайшее пополнение.',
   ],
+  debt_held: [
+    '{{amount}} of your money is held for running requests and does not pay it.',
+    '{{amount}} ваших денег удержано на незавершённые запросы и долг не погашает.',
+  ],
   low: ['The balance runs low', 'Баланс заканчивается'],
   key_full: ['The key {{name}} is at its limit', 'Ключ {{name}} исчерпал свой лимит'],
   key_near: ['The key {{name}} is near its limit', 'Ключ {{name}} близок к лимиту'],

@@ -100,7 +100,7 @@ function Reason(props: TextInputProps) {
 
 function DepositFacts({ deposit }: { deposit: OperatorDeposit }) {
   const { t } = useTranslation('operator_deposits');
-  const { token, title, account_email, to_address, address_url } = deposit;
+  const { token, title, account_name, account_email, to_address, address_url } = deposit;
   return (
     <Facts
       rows={[
@@ -110,7 +110,7 @@ function DepositFacts({ deposit }: { deposit: OperatorDeposit }) {
             <Usd micro={deposit.amount_usd_micro} /> · {token} · {title}
           </span>,
         ],
-        [t('common:account'), account_email ?? t('no_account')],
+        [t('common:account'), account_name ?? account_email ?? t('no_account')],
         [t('common:address'), <Address key="to" of={to_address} url={address_url} />],
         [t('from_address'), <Address key="from" of={deposit.from_address} url={null} />],
         [t('common:transaction'), <Transaction key="hash" of={deposit} />],

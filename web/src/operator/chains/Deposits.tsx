@@ -121,11 +121,11 @@ function DepositRows() {
       </Stack>
     )),
     column.plain(t('state'), (row) => <StateOf deposit={row} />),
-    column.plain(t('common:account'), ({ account_id, account_email }) =>
+    column.plain(t('common:account'), ({ account_id, account_name, account_email: email }) =>
       account_id === null ? (
         <Text fz="sm">{t('no_account')}</Text>
       ) : (
-        <AccountLink id={account_id}>{account_email}</AccountLink>
+        <AccountLink of={{ account_id, account_name, email }} />
       ),
     ),
     column.plain(t('common:transaction'), (row) => <Transaction of={row} />),

@@ -80,9 +80,7 @@ function Requests({ of, isFiltered }: { of: PagedRows<OpenRequest>; isFiltered: 
         </RequestLink>
       </RequestName>
     )),
-    column.plain(t('common:account'), (row) => (
-      <AccountLink id={row.account_id}>{row.email}</AccountLink>
-    )),
+    column.plain(t('common:account'), (row) => <AccountLink of={row} />),
     column.plain(t('common:upstream'), (row) => <Text fz="sm">{row.upstream}</Text>),
     column.plain(t('status'), (row) => <StatusBadge status={row.status} />),
     column.plain(t('waits_for'), (row) => <WaitsFor row={row} />),

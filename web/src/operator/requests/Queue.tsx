@@ -1,7 +1,6 @@
-import { Anchor, Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
+import { Card, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { RowLink } from '../links.tsx';
+import { AccountLink, type OfAccount, RowLink } from '../links.tsx';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Heading } from '../../components/styles.ts';
 import type { QueueUpstream } from '../../api-types.ts';
@@ -113,23 +112,11 @@ function age(seconds: number | null) {
   return seconds === null ? null : <Took ms={seconds * 1000} />;
 }
 
-function accountColumn<Row extends { account_id: string; email: string }>(
-  label: string,
-): Column<Row> {
+function accountColumn<Row extends OfAccount>(label: string): Column<Row> {
   return {
     label,
-    cell: ({ account_id, email }) => (
-      <Anchor
-        component={Link}
-        to={`/operator/queue?account=${account_id}`}
-        display="block"
-        maw={260}
-        fz="sm"
-        fw={500}
-        style={{ overflowWrap: 'break-word' }}
-      >
-        {email}
-      </Anchor>
+    cell: (row) => (
+      <AccountLink of={row} to={`/operator/queue?account=${row.account_id}`} fw={500} />
     ),
   };
 }

@@ -42,7 +42,7 @@ export function Request() {
 function Whole({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
   const actions = useActions();
-  const { status, account_id, email, key } = request;
+  const { status, account_id, account_name, email, key } = request;
   const [isRefunding, setRefunding] = useState(false);
   const [first, more] = useFacts(request);
   return (
@@ -51,7 +51,7 @@ function Whole({ request }: { request: OperatorRequest }) {
         request={request}
         back={
           <BackLink to={`/operator/accounts/${account_id}`} search={{ tab: 'requests' }}>
-            {email}
+            {account_name ?? email}
           </BackLink>
         }
         actions={
@@ -277,13 +277,9 @@ type Rows = [name: string, value: ReactNode][];
 function useFacts(request: OperatorRequest): [first: Rows, more: Rows] {
   const { t } = useTranslation('operator_request');
   const percent = usePercent();
-  const { upstream, upstream_model: model, deadline_at, progress, tokens, email } = request;
-  const { account_id, delivered_quantity: delivered, outputs_made: outputs } = request;
-  const account = (
-    <AccountLink key="account" id={account_id}>
-      {email}
-    </AccountLink>
-  );
+  const { upstream, upstream_model: model, deadline_at, progress, tokens } = request;
+  const { delivered_quantity: delivered, outputs_made: outputs } = request;
+  const account = <AccountLink key="account" of={request} />;
   const more: Rows = [];
   if (progress !== null) more.push([t('progress'), percent(progress * 1_000_000)]);
   if (deadline_at !== null && !isFinal(request))

@@ -114,7 +114,7 @@ function useChoices(ofAccount: boolean, typed: string) {
     kind: named(kinds, 'common:kind'),
     account: (accounts.data?.data ?? []).map((row) => ({
       value: row.account_id,
-      label: row.email,
+      label: row.name === null ? row.email : `${row.name} · ${row.email}`,
     })),
     model: (models.data?.data ?? []).map(({ id, name }) => ({
       value: id,

@@ -57,7 +57,7 @@ export function RequestList(props: {
 function useColumns(isNamed: boolean): Column<AnyRequest>[] {
   const { t } = useTranslation('operator_requests');
   const ofAccount = column.plain<AnyRequest>(t('common:account'), (row) => (
-    <AccountLink id={row.account_id}>{row.account_name ?? row.email}</AccountLink>
+    <AccountLink of={row} />
   ));
   return [
     column.plain(t('common:model'), ({ request_id, model_id }) => (

@@ -201,7 +201,7 @@ function Facts({ outcome }: { outcome: UnknownOutcome }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
       <Fact label={t('common:account')}>
-        <AccountLink id={outcome.account_id}>{outcome.email}</AccountLink>
+        <AccountLink of={outcome} />
       </Fact>
       <Fact label={t('common:upstream')}>
         {outcome.upstream}
