@@ -62,11 +62,16 @@ describe('a page', () => {
       const html = await reply.text();
       assert.equal(reply.status, 200);
       assert.ok(html.includes(`<h1>${title}</h1>`), `${path} has no title ${title}`);
-      assert.doesNotMatch(html, /<script|<b>|localhost:8080/);
+      assert.doesNotMatch(html, /<b>|localhost:8080/);
+      const hasCode = html.includes('<div class="code">');
+      const copies = hasCode ? ['<script type="module" src="/copy.js"></script>'] : [];
+      assert.deepEqual(html.match(/<script.*/g) ?? [], copies);
       assert.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8');
       assert.equal(reply.headers.get('access-control-allow-origin'), '*');
       assert.equal(reply.headers.get('cache-control'), 'public, max-age=60');
-      assert.match(reply.headers.get('content-security-policy')!, /^default-src 'none'/);
+      const policy = reply.headers.get('content-security-policy')!;
+      assert.match(policy, /^default-src 'none'/);
+      assert.deepEqual(policy.match(/script-src.*/g), hasCode ? ["script-src 'self'"] : null);
       const etag = reply.headers.get('etag')!;
       const again = await read(path, { 'if-none-match': etag });
       assert.deepEqual([again.status, await again.text()], [304, '']);

@@ -25,6 +25,7 @@ const open: Row[] = [
   ...authCalls.map(([method, path]) => row(visitor, method, `${authPath}${path}`, entry.auth)),
   row(visitor, 'GET', '/assets/*', pages.asset),
   row(visitor, 'GET', '/favicon.svg', pages.asset),
+  row(visitor, 'GET', '/copy.js', pages.asset),
   ...siteRoutes,
   ...pages.paths.map((path) => row(visitor, 'GET', path, pages.page)),
   ...pages.formerPaths.map((path) => row(visitor, 'GET', path, pages.redirectFormer)),

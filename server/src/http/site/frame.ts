@@ -9,7 +9,7 @@ import { pagesDir } from '../session/pages.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { english, russian, type Speech } from './speech.ts';
 
-/** The frame of the public pages. They need no script, and are the same for every caller. */
+/** The frame of the public pages, which need no script. Those with code offer to copy it. */
 
 export interface SitePage {
   title: string;
@@ -72,10 +72,6 @@ export function escape(text: string): string {
 export function link(href: string, text: string, isCurrent = false): string {
   const current = isCurrent ? ' aria-current="page"' : '';
   return `<a href="${escape(href)}"${current}>${escape(text)}</a>`;
-}
-
-export function codeBlock(code: string): string {
-  return `<pre tabindex="0"><code>${escape(code)}</code></pre>`;
 }
 
 /** A table; its cells are HTML. */
@@ -147,8 +143,9 @@ async function framed(
   isKnown = false,
 ): Promise<string> {
   const origin = web.origin();
+  const hasCode = page.body.includes('<div class="code">');
   reply.headers({
-    'content-security-policy': policy,
+    'content-security-policy': hasCode ? `${policy}; script-src 'self'` : policy,
     'cross-origin-opener-policy': 'same-origin',
     'referrer-policy': 'same-origin',
     'x-frame-options': 'DENY',
@@ -177,6 +174,7 @@ ${page.speech === undefined ? '' : alternates(origin, page.path)}
 ${picture === undefined ? '' : `<meta property="og:image" content="${escape(origin + picture)}">`}
 <title>${escape(page.path === '/' ? title : `${title} · ${name}`)}</title>
 <style>${style}</style>
+${hasCode ? '<script type="module" src="/copy.js"></script>' : ''}
 </head>
 <body>
 <a class="skip" href="#main">${say(['Skip to the text', 'К тексту'])}</a>

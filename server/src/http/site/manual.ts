@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { Marked, type Token } from 'marked';
 import { entries, type DocsPage } from './entries.ts';
-import { codeBlock, escape } from './frame.ts';
+import { codeBlock } from './code.ts';
+import { escape } from './frame.ts';
 import { statesDiagram } from './states-diagram.ts';
 
 const docsDir = join(import.meta.dirname, '../../../../docs');
@@ -96,7 +97,7 @@ function markdown(sections: Section[]): Marked {
     renderer: {
       html: ({ text }) => escape(text),
       code({ text, lang = '' }) {
-        return lang === 'mermaid' ? statesDiagram() : codeBlock(text);
+        return lang === 'mermaid' ? statesDiagram() : codeBlock(text, lang);
       },
       heading(token) {
         const { tokens, depth } = token;

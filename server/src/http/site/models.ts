@@ -20,7 +20,8 @@ import {
   usd,
 } from './cards.ts';
 import { sendMissingPage } from './docs.ts';
-import { codeBlock, escape, link, sendPage, sendText, table } from './frame.ts';
+import { codeBlock } from './code.ts';
+import { escape, link, sendPage, sendText, table } from './frame.ts';
 import { speechOf, type Speech, type Words } from './speech.ts';
 import { codeOf } from './start.ts';
 
@@ -173,7 +174,7 @@ ${codeOf(model, baseUrl)}
 ${shown}
 <p>${say([`See ${link(call, 'the call')}, and ${json}.`, `См. ${link(call, 'вызов')} и ${json}.`])}</p>
 <h2 id="example">${say(['Example', 'Пример'])}</h2>
-${codeBlock(JSON.stringify(example, null, 2))}`;
+${codeBlock(JSON.stringify(example, null, 2), 'json')}`;
 }
 
 /** `maxWords` in Russian. */

@@ -1,7 +1,8 @@
 import type { Catalog, Model } from '../../core/catalog/catalog.ts';
 import { programs } from '../../core/snippets.ts';
 import { cheapestOf } from '../docs/guide-text.ts';
-import { codeBlock, escape, link } from './frame.ts';
+import { codeBlock } from './code.ts';
+import { escape, link } from './frame.ts';
 
 /** The quick start, with the cheapest models of the catalog, because readers run what they read. */
 export function startBody(catalog: Catalog, baseUrl: string): string {
@@ -27,7 +28,7 @@ ${link('/dashboard/money/top-up', 'top up')} if the balance is empty.</li>
 <li>${link('/models', 'Choose a model')}. Each has a page with its price, inputs and code.</li>
 <li>Give your programs the key and the address of this service:</li>
 </ol>
-${codeBlock(`export FAREBOX_API_KEY=fbx_...\nexport FAREBOX_BASE_URL=${baseUrl}`)}
+${codeBlock(`export FAREBOX_API_KEY=fbx_...\nexport FAREBOX_BASE_URL=${baseUrl}`, 'sh')}
 ${parts.filter((part) => part !== undefined).join('\n')}
 <h2 id="next">Next</h2>
 <p>${link('/docs/clients', 'Use what you have')}: OpenAI's SDKs, the AI SDK, Codex, Claude Code and
@@ -41,6 +42,6 @@ Language models read ${link('/llms.txt', '/llms.txt')}.</p>`;
 /** Programs that call the model with its example, each below a heading. */
 export function codeOf({ id, kind, example }: Model, base_url: string): string {
   return Object.entries(programs({ base_url, model_id: id, kind, input: example }))
-    .map(([language, text]) => `<h3>${escape(language)}</h3>\n${codeBlock(text)}`)
+    .map(([language, text]) => `<h3>${escape(language)}</h3>\n${codeBlock(text, language)}`)
     .join('\n');
 }

@@ -58,7 +58,7 @@ const table: Record<Need, string> = {
   anyone: `
     GET / · GET /sign-in · GET /sign-up · GET /two-factor · GET /forgot · GET /reset
     GET /invitation · GET /dashboard · GET /dashboard/* · GET /cabinet · GET /cabinet/* · GET /studio · GET /studio/*
-    GET /operator · GET /operator/* · GET /assets/* · GET /favicon.svg · GET /llms.txt
+    GET /operator · GET /operator/* · GET /assets/* · GET /favicon.svg · GET /copy.js · GET /llms.txt
     GET /ru · GET /ru/models · GET /ru/models/*
     GET /docs · GET /docs/* · GET /models · GET /models/* · GET /robots.txt · GET /sitemap.txt
     GET /api/web · POST /api/sign-up · POST /api/invitation · POST /api/email · GET /email
