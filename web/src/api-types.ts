@@ -573,6 +573,17 @@ export interface Calls {
     };
     reply: { person_id: string };
   };
+  'POST /api/operator/people/:person_id/erase': {
+    body: {
+      /** For accounts that have no other people. `close`: their keys, files and names go, and the content of all their requests; `leave`: they stay as they are. */
+      accounts?: 'close' | 'leave';
+    };
+    reply: {
+      person_id: string;
+      /** Accounts that were closed, with the money that is left in them. */
+      closed: Array<{ account_id: string; available_usd_micro: string }>;
+    };
+  };
   'POST /api/operator/people/:person_id/sign-out': {
     reply: {
       /** Browsers that were signed in. */

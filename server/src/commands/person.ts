@@ -1,9 +1,13 @@
 import type { Config } from '../config.ts';
 import { operatorRoles } from '../core/account/operator-role.ts';
 import { roles } from '../core/account/role.ts';
+import { formatUsd } from '../core/price/money.ts';
+import * as erasures from '../db/accounts/erasures.ts';
 import * as people from '../db/accounts/people.ts';
+import { AccountFate } from '../http/schemas/operator.ts';
 import * as s from '../http/schemas/schema.ts';
 import type { Database } from '../lib/sql/sql.ts';
+import { erasePerson, type ErasedPerson } from '../operations/accounts/erase-person.ts';
 import {
   changePerson,
   linkForReset,
@@ -159,6 +163,34 @@ export const verbs = {
       return { json: { ...json, removed: true }, text: `${email} is removed.` };
     },
   ),
+  erase: row(
+    'delete a person and all that says who they are; the books stay',
+    { email, accounts: s.optional(AccountFate) },
+    async ({ email, accounts }, context) => {
+      const done = await acts(context, 'person.erase', email, (db, person) =>
+        erasePerson(db, person, accounts),
+      );
+      const closed = done.closed.map((each) => ({
+        ...each,
+        available_usd_micro: String(each.available_usd_micro),
+      }));
+      return { json: { ...done, closed }, text: erasedText(done) };
+    },
+  ),
+  erasures: row(
+    'list erased people, newest first, and whether the content of their requests is deleted',
+    { limit: limitOf(100) },
+    async ({ limit }, context) => {
+      const rows = await withDatabase(context, (db) => erasures.list(db, limit));
+      return listOf('erasure_id', rows, {
+        PERSON: 'person_id',
+        ACCOUNT: 'account_id',
+        CLOSED: ({ is_closed }) => (is_closed ? 'yes' : 'no'),
+        ERASED: 'created_at',
+        ENDED: ({ ended_at }) => ended_at?.toISOString() ?? 'not yet',
+      });
+    },
+  ),
   'sign-out': row('sign all browsers of a person out', { email }, async ({ email }, context) => {
     const json = await acts(context, 'person.sign_out', email, signOut);
     return { json, text: `${json.ended} browsers of ${email} are signed out.` };
@@ -167,6 +199,14 @@ export const verbs = {
   /** The former name. */
   'disable-2fa': withoutApp,
 };
+
+function erasedText({ person_id, closed }: ErasedPerson): string {
+  const left = closed.map(
+    ({ account_id, available_usd_micro }) =>
+      `\nThe account ${account_id} is closed, with ${formatUsd(available_usd_micro)} USD left.`,
+  );
+  return `The person ${person_id} is erased. A worker deletes the content of their requests.${left.join('')}`;
+}
 
 interface ListedPerson extends Pick<people.PersonRow, 'email' | 'name' | 'created_at'> {
   email_verified: boolean;

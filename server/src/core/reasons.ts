@@ -114,6 +114,7 @@ export const reasons = [
   'reply_too_large',
   'request_id_invalid',
   'request_open',
+  'requests_open',
   'role_too_low',
   'route_twice',
   'route_unknown',

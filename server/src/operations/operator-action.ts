@@ -64,6 +64,7 @@ export const operatorActions = [
   'person.email',
   'person.change',
   'person.remove',
+  'person.erase',
   'person.sign_out',
   'person.reset_two_factors',
   'banner.set',

@@ -353,7 +353,7 @@ const asked: Record<string, Ask> = {
     library.addFavorite(c, { account_id: sample.account, request_id: sample.request }, 10_000),
   'unmark a favorite': (c) =>
     library.removeFavorite(c, { account_id: sample.account, request_id: sample.request }),
-  'delete the output of a request': (c) => requestSteps.endOutputs(c, sample.request),
+  'delete the output of a request': (c) => requestSteps.endOutputs(c, [sample.request]),
   'a page of requests': (c) =>
     lines.pageBelow(c, pageFilter(sample.account), { below_id: null, limit: 26, look: 1_000 }),
   'a newer page of requests': (c) =>

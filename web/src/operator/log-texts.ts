@@ -2,8 +2,8 @@ import { addTexts } from '../i18n.ts';
 
 addTexts('operator_log', {
   text: [
-    'Every operator action on these pages, every command-line change to money, prices and states, and every change that a key made to another key. Entries cannot be changed or removed.',
-    'Всё, что операторы сделали на этих страницах, то, что командная строка сделала с деньгами, ценами и статусами, и то, что ключи сделали с ключами. Ничего нельзя изменить или удалить.',
+    'Every operator action on these pages, every command-line change to money, prices and states, and every change that a key made to another key. Entries stay as they are; only names of erased people are taken out.',
+    'Всё, что операторы сделали на этих страницах, то, что командная строка сделала с деньгами, ценами и статусами, и то, что ключи сделали с ключами. Записи не меняются; исчезают только имена тех, чьи данные стёрты.',
   ],
   did: ['Action', 'Что'],
   to: ['To', 'Кому'],
@@ -31,6 +31,7 @@ addTexts('operator_log', {
     operator_role: ['role on the console', 'роль в консоли'],
     browsers: ['browsers', 'браузеров'],
     accounts: ['accounts', 'аккаунтов'],
+    closed: ['closed accounts', 'закрыты аккаунты'],
     empty: ['left without people', 'остались без людей'],
     two_factor_enabled: ['two factors', 'второй фактор'],
     monthly_limit_usd_micro: ['monthly limit', 'в месяц'],
@@ -115,6 +116,7 @@ addTexts('operator_log', {
     operator_key_revoke: ['Revoked an operator key', 'Отозван ключ оператора'],
     person_change: ['Changed a person', 'Изменён человек'],
     person_remove: ['Removed a person', 'Удалён человек'],
+    person_erase: ['Erased a person', 'Стёрты данные человека'],
     person_sign_out: ['Signed a person out', 'Завершены входы человека'],
     person_reset_two_factors: ['Removed two factors', 'Убран второй фактор'],
     person_reset: ['Created a reset link', 'Ссылка сброса пароля'],

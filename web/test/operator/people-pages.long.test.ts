@@ -165,6 +165,15 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       await gone.getByRole('button', { name: 'Remove person' }).click();
       await menu.waitFor({ state: 'detached' });
       assert.equal((await ada.call('GET', '/api/me')).status, 200);
+      const erased = await choose(ada, 'Erase person');
+      await picture(page, `operator-person-erase-${size}`);
+      assert.deepEqual(await barriers(page), []);
+      await erased.getByRole('button', { name: 'Erase person' }).click();
+      await erased.getByText('the only person of the account').waitFor();
+      await erased.getByRole('radio', { name: 'Close' }).check();
+      await erased.getByRole('button', { name: 'Erase person' }).click();
+      await page.getByText('The person is erased.').waitFor();
+      assert.equal((await ada.call('GET', '/api/me')).status, 401);
       assert.deepEqual(faults, []);
       await context.close();
     });

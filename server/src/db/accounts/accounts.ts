@@ -159,6 +159,13 @@ export async function replaceSecrets(db: Connection, id: string, secret: string)
     update accounts set webhook_secrets = ${[secret]}::text[] where id = ${id}`);
 }
 
+/** Whether money is reserved or a job has not ended. */
+export async function hasOpenRequests(db: Connection, id: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from balances where account_id = ${id} and (debits_pending > 0 or open_requests > 0)`);
+  return rows.length > 0;
+}
+
 /** Removes the older of two secrets. Null if there is only one, or no such account. */
 export async function dropOlderSecret(db: Connection, id: string): Promise<string[] | null> {
   const [row] = await db.run<{ webhook_secrets: string[] }>(sql`

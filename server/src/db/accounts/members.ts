@@ -114,13 +114,17 @@ export async function removeOthers(
   return rows.length;
 }
 
+export interface OwnedAccount {
+  id: string;
+  email: string;
+  is_operator: boolean;
+  people: number;
+}
+
 /** Accounts of which nobody else is an owner, with the number of their people. */
-export function listOwnedAlone(
-  db: Connection,
-  personId: string,
-): Promise<{ email: string; is_operator: boolean; people: number }[]> {
-  return db.run<{ email: string; is_operator: boolean; people: number }>(sql`
-    select a.email, a.is_operator, (
+export function listOwnedAlone(db: Connection, personId: string): Promise<OwnedAccount[]> {
+  return db.run<OwnedAccount>(sql`
+    select a.id, a.email, a.is_operator, (
         select count(*)::int from members o where o.account_id = a.id) as people
     from members m join accounts a on a.id = m.account_id
     where m.person_id = ${personId} and m.role = 'owner' and not exists (

@@ -281,16 +281,16 @@ export function endNotifyMany(db: Connection, moves: MoveTo<'notified'>[]): Prom
  * Outputs of a completed job are served no longer, and due to be deleted. An output without files
  * is deleted now.
  */
-export async function endOutputs(db: Connection, requestId: string): Promise<void> {
+export async function endOutputs(db: Connection, ids: string[]): Promise<void> {
   await db.run(sql`
     with words as (
       update request_results s set output = null
-      where request_id = ${requestId} and s.output is not null
+      where request_id = any(${ids}::uuid[]) and s.output is not null
         and not exists (select from outputs o where o.request_id = s.request_id)
     )
     update requests set expires_at = completed_at,
       wake_at = case when leased then wake_at else least(wake_at, now()) end
-    where id = ${requestId} and status = 'COMPLETED' and expires_at > completed_at`);
+    where id = any(${ids}::uuid[]) and status = 'COMPLETED' and expires_at > completed_at`);
 }
 
 /** Notes that the bytes of a request's outputs are deleted. */

@@ -7,7 +7,7 @@ import type { Metadata } from '../../core/request/metadata.ts';
 import type { Output, Progress, Status } from '../../core/request/request.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
-import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
+import { fragment, sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 import type { Ids } from './request-steps.ts';
 import type { Kind } from '../../core/catalog/catalog.ts';
 
@@ -177,6 +177,21 @@ export async function forgetKeys(
   return rows.length;
 }
 
+/** Deletes the payloads of the requests in `due`. */
+export const cleared = fragment(`asked as (
+      update request_inputs i set input = '{}', prompt = null, webhook_url = null,
+        idempotency_key = null, fingerprint = null
+      from due where i.request_id = due.id
+    ), answered as (
+      update request_results s set output = null, error_cause = null from due
+      where s.request_id = due.id and (s.output is not null or s.error_cause is not null)
+    ), tried as (
+      delete from attempts a using due where a.request_id = due.id and a.left_at is null
+    ), made as (delete from outputs o using due where o.request_id = due.id
+    ), told as (delete from webhook_deliveries w using due where w.request_id = due.id
+    ), liked as (delete from favorites f using due
+      where f.account_id = due.account_id and f.request_id = due.id)`);
+
 /**
  * Deletes the payloads of requests that ended more than `olderThanDays` ago: input, output,
  * deliveries and attempts. Kept for the books: the row, its quote, its metadata, the measures of
@@ -196,19 +211,7 @@ export async function clearPayloads(
           and completed_at < now() - ${olderThanDays} * interval '1 day'
         order by completed_at limit ${limit} for update skip locked))
       returning id, account_id
-    ), asked as (
-      update request_inputs i set input = '{}', prompt = null, webhook_url = null,
-        idempotency_key = null, fingerprint = null
-      from due where i.request_id = due.id
-    ), answered as (
-      update request_results s set output = null, error_cause = null from due
-      where s.request_id = due.id and (s.output is not null or s.error_cause is not null)
-    ), tried as (
-      delete from attempts a using due where a.request_id = due.id and a.left_at is null
-    ), made as (delete from outputs o using due where o.request_id = due.id
-    ), told as (delete from webhook_deliveries w using due where w.request_id = due.id
-    ), liked as (delete from favorites f using due
-      where f.account_id = due.account_id and f.request_id = due.id)
+    ), ${cleared}
     select id from due`);
   return rows.length;
 }

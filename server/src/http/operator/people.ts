@@ -3,6 +3,7 @@ import { roles } from '../../core/account/role.ts';
 import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/accounts/people.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import { erasePerson } from '../../operations/accounts/erase-person.ts';
 import {
   changePerson,
   linkForReset,
@@ -10,12 +11,13 @@ import {
   resetTwoFactors,
   signOut,
 } from '../../operations/accounts/manage-person.ts';
+import type { Author } from '../../operations/operator-action.ts';
 import { Refusal } from '../../operations/refused.ts';
 import { ofOperators } from '../auth.ts';
 import type { CallDeps, MailDeps, OperatorAsker } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { requireId } from '../form.ts';
-import { OperatorRole } from '../schemas/operator.ts';
+import { AccountFate, OperatorRole } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { emailChangedLetter } from '../session/letters.ts';
@@ -84,12 +86,30 @@ export const remove = operatorAction(
   },
   async ({ params, query, by }, { db }) => {
     const person = await requirePersonIn(params, db);
-    if (by.person_id === person.id)
-      throw new Refusal('You cannot remove yourself. Another operator can do it.', {
-        reason: 'own_console',
-      });
+    demandOther(by, person);
     const leaves_accounts = query.leaves_accounts !== undefined;
     return (same) => removePerson(same, person, { leaves_accounts });
+  },
+);
+
+/** POST /operator/people/{person_id}/erase */
+export const erase = operatorAction(
+  'person.erase',
+  {
+    params: ['person_id'],
+    body: s.form({ accounts: s.optional(AccountFate) }),
+    reply: s.object({
+      person_id: s.id(),
+      closed: s.list(
+        s.object({ account_id: s.id(), available_usd_micro: s.microUsd() }),
+        'Accounts that were closed, with the money that is left in them.',
+      ),
+    }),
+  },
+  async ({ params, body, by }, { db }) => {
+    const person = await requirePersonIn(params, db);
+    demandOther(by, person);
+    return (same) => erasePerson(same, person, body.accounts);
   },
 );
 
@@ -134,6 +154,13 @@ async function requirePersonIn(
   const person = await people.findById(db, requireId(params.person_id));
   if (person) return person;
   throw new ApiError('not_found');
+}
+
+function demandOther(by: Author, { id }: people.PersonRow): void {
+  if (by.person_id === id)
+    throw new Refusal('You cannot remove yourself. Another operator can do it.', {
+      reason: 'own_console',
+    });
 }
 
 /** Throws `Refusal` for a key, and for operators who are not owners of the service. */

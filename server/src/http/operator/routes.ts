@@ -78,6 +78,7 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', `${account}/people`, people.list, 'listPeople'),
   row(manageOthers, 'PATCH', onePerson, people.change, searched('changePerson')),
   row(manageOthers, 'DELETE', onePerson, people.remove, searched('removePerson')),
+  row(manageOthers, 'POST', `${onePerson}/erase`, people.erase, searched('erasePerson')),
   row(manageOthers, 'POST', `${onePerson}/sign-out`, people.signsOut, searched('signPersonOut')),
   row(
     manageOthers,

@@ -24,7 +24,7 @@ export const remove = keyedEndpoint(
         message: 'The request has not ended, so it has no output yet. Cancel it, or wait.',
         details: { status },
       });
-    await endOutputs(deps.db, id);
+    await endOutputs(deps.db, [id]);
     deps.hints.tellChanged([id]);
     deps.hints.work();
     return { request_id: id, deleted: true };

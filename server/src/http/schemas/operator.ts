@@ -4,6 +4,7 @@ import { scopes } from '../../core/account/scope.ts';
 import { bookedSources } from '../../core/account/source.ts';
 import { nameMax } from '../../core/account/name.ts';
 import { voucherNoteMax, vouchersMax } from '../../core/account/voucher.ts';
+import { accountFates } from '../../operations/accounts/erase-person.ts';
 import { statusNoteMax } from '../../operations/line.ts';
 import * as s from './schema.ts';
 
@@ -52,6 +53,11 @@ export const NewVouchers = {
 export const OperatorRole = s.named(
   'OperatorRole',
   s.choice(operatorRoles, '`owner`: all rights; `support`: no money and no prices; `read_only`.'),
+);
+
+export const AccountFate = s.choice(
+  accountFates,
+  'For accounts that have no other people. `close`: their keys, files and names go, and the content of all their requests; `leave`: they stay as they are.',
 );
 
 export const Scope = s.named('Scope', s.choice(scopes));

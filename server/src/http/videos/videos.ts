@@ -138,7 +138,7 @@ export const remove = keyedEndpoint(
   { params: ['request_id'], reply: DeletedVideo },
   async ({ req }, deps) => {
     const { id, status } = await ownVideo(req, deps);
-    if (isFinal(status)) await endOutputs(deps.db, id);
+    if (isFinal(status)) await endOutputs(deps.db, [id]);
     else await cancelRequest(req, deps);
     return { id, object: 'video.deleted' as const, deleted: true };
   },

@@ -5,6 +5,7 @@ import * as invitations from '../../db/accounts/invitations.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import * as requests from '../../db/requests/requests.ts';
 import { expireBonuses } from '../../operations/accounts/bonus.ts';
+import { eraseRequests } from '../../operations/accounts/erase-person.ts';
 import type { SpoolWatch } from '../spooled.ts';
 import type { StepDeps } from '../step.ts';
 
@@ -27,7 +28,7 @@ export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'sp
 
 /**
  * Ends bonuses whose time is over and deletes what has expired: files, spooled results, idempotency
- * keys, payloads of old requests and refused calls.
+ * keys, payloads of old requests, content of requests of erased people, and refused calls.
  */
 export async function sweep(
   deps: SweepDeps,
@@ -51,6 +52,7 @@ export async function sweep(
   await inBatches(() => expireBonuses(db, limit));
   await inBatches(() => requests.forgetKeys(db, retentionDays, limit));
   await inBatches(() => requests.clearPayloads(db, retentionDays, limit));
+  await eraseRequests(db, limit, isStopping);
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
   await inBatches(() => operatorEvents.clear(db, eventDays, limit));
   await inBatches(() => invitations.clear(db, invitationDays, limit));

@@ -67,6 +67,7 @@ const matrix = `
   GET    /accounts/:account_id/people                  read     200
   PATCH  /people/:person_id                            accounts 200 person.change
   DELETE /people/:person_id                            accounts 200 person.remove
+  POST   /people/:person_id/erase                      accounts 200 person.erase
   POST   /people/:person_id/sign-out                   accounts 200 person.sign_out
   POST   /people/:person_id/reset-two-factors          accounts 200 person.reset_two_factors
   GET    /requests                                     read     200
@@ -217,6 +218,7 @@ const given: Record<string, () => CallParts | Promise<CallParts>> = {
   'POST /accounts/:account_id/invitations': () => ({ body: { email: email(), role: 'billing' } }),
   'PATCH /people/:person_id': async () => ({ ids: await aPerson(), body: { name: 'Ann' } }),
   'DELETE /people/:person_id': async () => ({ ids: await aPerson() }),
+  'POST /people/:person_id/erase': async () => ({ ids: await aPerson() }),
   'POST /people/:person_id/sign-out': async () => ({ ids: await aPerson() }),
   'POST /people/:person_id/reset-two-factors': async () => ({ ids: await aPerson() }),
   'POST /people/:person_id/reset-link': async () => ({ ids: await aPerson() }),

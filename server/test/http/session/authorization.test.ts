@@ -133,7 +133,7 @@ const table: Record<Need, string> = {
     POST console/accounts/:account_id/invitations
     POST console/invitations · DELETE console/invitations/:invitation_id
     PATCH console/people/:person_id · DELETE console/people/:person_id
-    POST console/people/:person_id/sign-out · POST console/people/:person_id/reset-two-factors
+    POST console/people/:person_id/erase · POST console/people/:person_id/sign-out · POST console/people/:person_id/reset-two-factors
     POST console/people/:person_id/reset-link`,
   operate: `
     POST console/accounts/:account_id/credits · POST console/accounts/:account_id/adjustments

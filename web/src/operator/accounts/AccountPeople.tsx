@@ -92,6 +92,8 @@ function RoleOf({
   );
 }
 
+const endsThem = (act: PersonAction) => act === 'remove' || act === 'erase';
+
 /** The people of an operator's account are changed by owners of the service only. */
 function Acts(props: {
   person: AccountPerson;
@@ -105,7 +107,7 @@ function Acts(props: {
   const offered = personActions.filter(
     (act) =>
       (act !== 'two_factors' || person.two_factor_enabled) &&
-      (act !== 'remove' || person.person_id !== me?.person_id),
+      (!endsThem(act) || person.person_id !== me?.person_id),
   );
   return (
     <Menu position="bottom-end" width={240}>
@@ -123,7 +125,7 @@ function Acts(props: {
           <Menu.Item
             key={act}
             onClick={() => onChoose(act)}
-            {...(act === 'remove' && { c: 'var(--bad)' })}
+            {...(endsThem(act) && { c: 'var(--bad)' })}
           >
             {t(`act.${act}`)}
           </Menu.Item>

@@ -1,4 +1,4 @@
-import { Checkbox, Select, Stack, Text } from '@mantine/core';
+import { Checkbox, Radio, Select, Stack, Text } from '@mantine/core';
 import type { AccountPerson, OperatorRole, Role } from '../../api-types.ts';
 import { useFields } from '../../components/Form.tsx';
 import { FormModal } from '../../components/FormModal.tsx';
@@ -19,6 +19,7 @@ export const personActions = [
   'sign_out',
   'two_factors',
   'remove',
+  'erase',
 ] as const;
 export type PersonAction = (typeof personActions)[number];
 export const operatorRoles: OperatorRole[] = ['owner', 'support', 'read_only'];
@@ -36,6 +37,7 @@ export function PersonDialog({ act, ...props }: Props & { act: PersonAction }) {
   if (act === 'role') return <NewRole {...props} />;
   if (act === 'reset') return <ResetLink {...props} />;
   if (act === 'remove') return <Remove {...props} />;
+  if (act === 'erase') return <Erase {...props} />;
   return <Ends {...props} act={act} />;
 }
 
@@ -195,6 +197,41 @@ function Remove({ person, onClose }: Props) {
     >
       <Text size="sm">{t('remove_text')}</Text>
       <Checkbox label={t('leaves')} description={t('leaves_text')} {...tick('leaves')} />
+    </FormModal>
+  );
+}
+
+function Erase({ person, onClose }: Props) {
+  const { t } = useTranslation('operator_account');
+  const act = useAction();
+  const { values, field } = useFields({ fate: 'refuse' as 'refuse' | 'close' | 'leave' });
+  const given = {
+    params: { person_id: person.person_id },
+    body: values.fate === 'refuse' ? {} : { accounts: values.fate },
+  };
+  return (
+    <FormModal
+      onClose={onClose}
+      title={t('erase_title', { email: person.email })}
+      submit={t('act.erase')}
+      danger
+      onSubmit={() => act('POST /people/:person_id/erase', given, t('erased'))}
+    >
+      <Stack>
+        <Text size="sm">{t('erase_text')}</Text>
+        <Radio.Group label={t('erase_alone')} {...field('fate')}>
+          <Stack gap="xs" mt="xs">
+            {(['refuse', 'close', 'leave'] as const).map((value) => (
+              <Radio
+                key={value}
+                value={value}
+                label={t(`fate.${value}`)}
+                description={t(`fate_text.${value}`)}
+              />
+            ))}
+          </Stack>
+        </Radio.Group>
+      </Stack>
     </FormModal>
   );
 }

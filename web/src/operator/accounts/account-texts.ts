@@ -159,6 +159,7 @@ addTexts('operator_account', {
     sign_out: ['Sign out everywhere', 'Выйти во всех браузерах'],
     two_factors: ['Remove two factors', 'Убрать второй фактор'],
     remove: ['Remove person', 'Удалить человека'],
+    erase: ['Erase person', 'Стереть данные человека'],
   },
   name: ['Name', 'Имя'],
   rename_title: ['Name of {{email}}', 'Имя {{email}}'],
@@ -196,6 +197,32 @@ addTexts('operator_account', {
     'Войти в такой аккаунт сможет только тот, кого вы пригласите.',
   ],
   removed: ['The person is removed.', 'Человек удалён.'],
+  erase_title: ['Erase {{email}}?', 'Стереть все данные {{email}}?'],
+  erase_text: [
+    'The person and all that says who they are is deleted for good: addresses and names, in the log too, and the content of their requests. The books stay.',
+    'Человек и всё, что его называет, удаляется навсегда: адреса и имена, в журнале тоже, и содержание его запросов. Книги остаются.',
+  ],
+  erase_alone: ['Accounts that have nobody else', 'Аккаунты, где больше никого нет'],
+  fate: {
+    refuse: ['Erase nothing if there is one', 'Ничего не стирать, если такой есть'],
+    close: ['Close', 'Закрыть'],
+    leave: ['Leave as they are', 'Оставить как есть'],
+  },
+  fate_text: {
+    refuse: ['You are told which account it is.', 'Вы узнаете, какой это аккаунт.'],
+    close: [
+      'Their keys, files and names go, and the content of all their requests. Their money stays in the books.',
+      'Ключи, файлы, имена и содержание всех запросов удаляются. Деньги остаются в книгах.',
+    ],
+    leave: [
+      'Their keys work on. Nobody can sign in to them until you invite somebody.',
+      'Ключи действуют дальше. Войти сможет только тот, кого вы пригласите.',
+    ],
+  },
+  erased: [
+    'The person is erased. The content of their requests is deleted within some minutes.',
+    'Данные человека стёрты. Содержание запросов удалится за несколько минут.',
+  ],
   revoke: ['Revoke', 'Отозвать'],
   revoke_title: ['Revoke the key {{name}}?', 'Отозвать ключ {{name}}?'],
   revoke_text: [

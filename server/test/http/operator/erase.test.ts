@@ -1,0 +1,268 @@
+/** Erasing a person: all that says who they are is gone, and the books stand as they were. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { runCommand } from '../../../src/commands/program.ts';
+import { proveBooks } from '../../../src/ledger/audit.ts';
+import { changedSince, newestHead, readHead } from '../../../src/ledger/seals.ts';
+import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
+import { auditNews } from '../../../src/operations/audit.ts';
+import { endDay } from '../../kit/end-day.ts';
+import type { TestAccount } from '../../kit/service.ts';
+import { traces } from '../../kit/traces.ts';
+import { before, operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
+import { lost, ok, operatorKey, withRows } from './world.ts';
+
+const { service } = withWebService();
+let operator: Person;
+before(async () => {
+  operator = await operatorOf(service);
+});
+
+const act = (method: string, path: string, body?: object) =>
+  withRows(service, () => operator.call(method, `/api/operator${path}`, body));
+const erase = (who: Person, body = {}) => act('POST', `/people/${who.id}/erase`, body);
+
+/** Tables with one of these words in any row, except those that the books need word for word. */
+async function tablesWith(words: string[]): Promise<string[]> {
+  const tables = await service.db.run<{ name: string }>(
+    rawSql(`select relname as name from pg_class where relkind = 'r'
+      and relnamespace = current_schema()::regnamespace order by 1`),
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const [row] = await service.db.run<{ n: bigint }>(
+      rawSql(
+        `select count(*) as n from ${name} t where exists (
+          select from unnest($1::text[]) w where position(w in t::text) > 0)`,
+        [words],
+      ),
+    );
+    if (row!.n > 0n) found.push(name);
+  }
+  return found;
+}
+
+const textOf = async (table: string, where = 'true') => {
+  const [row] = await service.db.run<{ text: string | null }>(
+    rawSql(
+      `select string_agg(t::text, ' ' order by t::text) as text from ${table} t where ${where}`,
+    ),
+  );
+  return row!.text;
+};
+/** All that the books are proved by. */
+const books = () =>
+  Promise.all(
+    ['transfers', 'balances', 'seals', 'seal_heads', 'bonuses', 'receipts'].map((t) => textOf(t)),
+  );
+
+/** Runs all that is due, as a worker does within some minutes. */
+async function settle(): Promise<void> {
+  for (let n = 0; n < 3; n++) {
+    await service.work();
+    await service.app.worker!.sweep();
+  }
+}
+
+const image = (who: Person, account: TestAccount, prompt: string) =>
+  who
+    .of(account.account_id)
+    .call('POST', '/v1/queue/fake/image', { prompt })
+    .then((sent) => ok(sent as never, 202).request_id as string);
+const chat = async (who: Person, account: TestAccount, content: string) => {
+  const body = { model: 'fake/chat', messages: [{ role: 'user', content }], max_tokens: 5 };
+  ok((await who.of(account.account_id).call('POST', '/v1/chat/completions', body)) as never);
+};
+
+/** Somebody who works in a firm, and alone in an account of their own. */
+async function worker(n: number) {
+  const firm = await service.account({ usd: 5 });
+  const own = await service.account({ usd: 3 });
+  const stays = await person(service, { [firm.account_id]: 'owner' });
+  const gone = await person(service, { [firm.account_id]: 'developer', [own.account_id]: 'owner' });
+  const words = [gone.email, `Zebulon${n}`, `azure-heron-${n}`, `tag-${n}-of-mine`];
+  await act('PATCH', `/people/${gone.id}`, { name: words[1] });
+  return { firm, own, stays, gone, words };
+}
+
+describe('an erased person', () => {
+  test('leaves no name, address, prompt or tag behind, and books that are the same', async () => {
+    const { firm, own, stays, gone, words } = await worker(1);
+    const [, , heron, tag] = words;
+    await service.db.run(
+      sql`update accounts set email = ${gone.email}, billed_to = ${`${words[1]!}\nTax 12`}, name = ${words[1]!}
+        where id = ${own.account_id}`,
+    );
+    ok(
+      (
+        await act('POST', `/accounts/${firm.account_id}/invitations`, {
+          email: gone.email,
+          role: 'owner',
+        })
+      ).reply as never,
+      201,
+    );
+    await chat(gone, firm, `${heron} in a chat`);
+    const seen = await image(gone, firm, `${heron} in the studio`);
+    const kept = await image(stays, firm, 'a green owl');
+    const body = { prompt: `${heron} of a program` };
+    const headers = { 'x-metadata': JSON.stringify({ tag, of: gone.email }) };
+    const program = ok(await own.post('/v1/queue/fake/image', body, { headers }), 202).request_id;
+    await own.another({ name: `key of ${words[1]!}` });
+    ok(await own.upload('a text of mine', 'text/plain'), 201);
+    await service.work();
+    await service.wakeAll();
+    await service.work();
+    await endDay(service.db);
+    const proved = await auditNews(service.db, { days: 1, waits: true });
+    assert.deepEqual(proved!.report.violations, []);
+    const head = readHead((await newestHead(service.db))!.head)!;
+    const output = (await stays.of(firm.account_id).call('GET', `/v1/requests/${seen}`)).body;
+    const url: string = output.output_urls[0];
+    assert.equal((await fetch(url)).status, 200);
+    const earlier = await books();
+    const others = await textOf('request_inputs', `request_id = '${kept}'`);
+    assert.ok((await tablesWith(words)).length > 5);
+
+    const { reply, rows } = await erase(gone, { accounts: 'close' });
+    assert.equal(reply.status, 200, reply.text);
+    const [left] = reply.body.closed;
+    assert.equal(left.account_id, own.account_id);
+    assert.equal(left.available_usd_micro, String((await service.balance(own)).available));
+    assert.deepEqual(
+      rows.map((row) => [row.action, row.target, row.details]),
+      [['person.erase', `${gone.id}@erased.invalid`, { accounts: 2, closed: [own.account_id] }]],
+    );
+    assert.deepEqual(
+      await tablesWith([gone.email, words[1]!]),
+      ['request_inputs', 'metadata_pairs'].toSorted(),
+    );
+    await settle();
+    assert.deepEqual(await tablesWith(words), []);
+    assert.equal((await fetch(url)).status, 410);
+    assert.deepEqual(await textOf('files', `account_id = '${own.account_id}'`), null);
+
+    assert.deepEqual(await books(), earlier);
+    assert.deepEqual((await proveBooks(service.db)).violations, []);
+    assert.deepEqual(await changedSince(service.db, head), { isKnown: true, found: [] });
+    assert.equal((await gone.call('GET', '/api/me')).status, 401);
+    assert.equal((await gone.signIn()).status, 401);
+    assert.equal((await own.get('/v1/balance')).status, 401);
+    const statement = await act('GET', `/accounts/${own.account_id}/statement`);
+    assert.ok(
+      statement.reply.body.data.some((row: { request_id: string }) => row.request_id === program),
+    );
+
+    assert.equal(await textOf('request_inputs', `request_id = '${kept}'`), others);
+    assert.equal((await stays.call('GET', '/api/me')).status, 200);
+    assert.equal((await firm.get('/v1/balance')).status, 200);
+    const open = sql`select id from erasures where ended_at is null`;
+    assert.deepEqual(await service.db.run(open), []);
+  });
+
+  test('is not erased by mistake while an account has nobody else', async () => {
+    const { firm, own, stays, gone } = await worker(2);
+    const earlier = await traces(service);
+    const alone = await erase(gone);
+    assert.equal(alone.reply.status, 400);
+    assert.equal(alone.reply.body.error.details.reason, 'person_last');
+    assert.match(alone.reply.body.error.message, new RegExp(own.email));
+    const last = await erase(stays, { accounts: 'close' });
+    assert.equal(last.reply.body.error.details.reason, 'owner_last');
+    const request = await own.post('/v1/queue/fake/image', { prompt: 'a cat' });
+    const open = await erase(gone, { accounts: 'close' });
+    assert.equal(open.reply.body.error.details.reason, 'requests_open');
+    assert.deepEqual([...alone.rows, ...last.rows, ...open.rows], []);
+    assert.equal((await own.get('/v1/balance')).status, 200, 'a key was revoked');
+    assert.equal((await gone.call('GET', '/api/me')).status, 200);
+    ok(await own.post(`/v1/requests/${request.body.request_id}/cancel`));
+    const now = await traces(service);
+    assert.deepEqual([now.accounts, now.keys], [earlier.accounts, earlier.keys]);
+    assert.equal((await erase(operator)).reply.body.error.details.reason, 'own_console');
+    assert.equal((await firm.get('/v1/balance')).status, 200);
+  });
+
+  test('leaves an account as it is, if the operator says so', async () => {
+    const { own, gone, words } = await worker(3);
+    const sent = await own.post('/v1/queue/fake/image', { prompt: `${words[2]!} of a program` });
+    await chat(gone, own, `${words[2]!} of a person`);
+    const { reply } = await erase(gone, { accounts: 'leave' });
+    assert.deepEqual(reply.body, { person_id: gone.id, closed: [] });
+    await settle();
+    assert.equal((await own.get('/v1/balance')).status, 200);
+    assert.deepEqual(await tablesWith([words[0]!, words[1]!]), []);
+    const { body } = await own.get(`/v1/requests/${sent.body.request_id}`);
+    assert.equal(body.input.prompt, `${words[2]!} of a program`);
+    const [inputs] = await service.db.run<{ n: bigint }>(
+      sql`select count(*) as n from request_inputs where input::text like ${`%${words[2]!}%`}`,
+    );
+    assert.equal(inputs!.n, 1n);
+  });
+
+  test('who ran the service is nobody in its log, whose other words stay, and closed to changes', async () => {
+    const former = await operatorOf(service);
+    const { account_id } = await service.account({ usd: 3 });
+    const wrote = (path: string, body?: object) =>
+      former.call('POST', `/api/operator${path}`, body);
+    const credit = { amount_usd_micro: '5', reference: 'wire 7', source: 'paid', note: 'by hand' };
+    ok((await wrote(`/accounts/${account_id}/credits`, credit)) as never, 201);
+    const customer = await service.account({ usd: 3 });
+    const outcome = { outcome: 'ran', cost_usd_micro: '7' };
+    ok((await wrote(`/requests/${await lost(service, customer)}/resolve`, outcome)) as never);
+    const [own] = await service.db.run<{ account_id: string }>(
+      sql`select account_id from members where person_id = ${former.id}`,
+    );
+    await person(service, { [own!.account_id]: 'owner' });
+    const earlier = await service.db.run(
+      sql`select id, seq, action, account_id, details, created_at from operator_log
+        where by_email = ${former.email} order by seq`,
+    );
+    assert.equal(earlier.length, 2);
+    const { reply } = await erase(former);
+    assert.equal(reply.status, 200, reply.text);
+    const later = await service.db.run(
+      sql`select id, seq, action, account_id, details, created_at from operator_log
+        where by_email = ${`${former.id}@erased.invalid`} order by seq`,
+    );
+    assert.deepEqual(later, earlier);
+    assert.deepEqual(await tablesWith([former.email]), []);
+    for (const table of ['operator_log', 'resolutions'])
+      await assert.rejects(
+        service.db.run(rawSql(`update ${table} set by_email = 'x'`)),
+        /append-only/,
+      );
+    assert.deepEqual((await proveBooks(service.db)).violations, []);
+  });
+
+  test('is erased by a command and a key too, and listed until a worker is done', async () => {
+    const { own, gone, words } = await worker(4);
+    await chat(gone, own, words[2]!);
+    const run = async (...args: string[]) => {
+      let said = '';
+      const out = (text: string) => void (said += text);
+      const env = {};
+      const code = await runCommand([...args, '--json'], { out, err: out, db: service.db, env });
+      return { code, said };
+    };
+    const refused = await run('person', 'erase', gone.email);
+    assert.equal(refused.code, 2, refused.said);
+    assert.match(refused.said, /close .*or leave/);
+    const done = await run('person', 'erase', gone.email, '--accounts', 'close');
+    assert.equal(done.code, 0, done.said);
+    assert.equal(JSON.parse(done.said).person_id, gone.id);
+    const listed = async () =>
+      JSON.parse((await run('person', 'erasures', '--limit', '1')).said).data.map(
+        (row: Record<string, unknown>) => [row.person_id, row.is_closed, row.ended_at === null],
+      );
+    assert.deepEqual(await listed(), [[gone.id, true, true]]);
+    await settle();
+    assert.deepEqual(await listed(), [[gone.id, true, false]]);
+    assert.deepEqual(await tablesWith(words), []);
+    const { key } = await operatorKey(service, 'erases', ['accounts']);
+    const late = await service.call('POST', `/v1/operator/people/${gone.id}/erase`, {
+      key,
+      body: {},
+    });
+    assert.equal(late.status, 404);
+  });
+});
