@@ -88,7 +88,6 @@ const conversations = (format: string) =>
       mode: fc.constantFrom('auto', 'any', 'none', 'tool'),
       parallel: fc.constantFrom(null, false),
       temperature: fc.option(fc.constantFrom(0, 0.5, 1)),
-      // Messages leaves out 1, which is the default, beside a temperature.
       top_p: fc.option(fc.constantFrom(0.1, 0.9)),
     })
     .map(({ system, rounds, tools, mode, parallel, temperature, top_p }): Conversation => {
@@ -130,7 +129,8 @@ const conversations = (format: string) =>
         format: null,
         settings: {
           temperature,
-          top_p,
+          // Messages leaves it out beside a temperature.
+          top_p: temperature === null ? top_p : null,
           top_k: null,
           stop: [],
           effort: null,

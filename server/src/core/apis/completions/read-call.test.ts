@@ -316,7 +316,7 @@ describe('of a message is kept what is known, and nothing that is not', () => {
   const hidden = { images: ['//10.0.0.1/a.png'], url: 'http://10.0.0.1/', cache_control: {} };
   const said = (...content: unknown[]) => ({ role: 'user', content });
   const cases: [name: string, sent: Record<string, unknown>, got: Record<string, unknown>][] = [
-    ['of the message itself', { ...hi, ...hidden }, hi],
+    ['of the message itself', { ...hi, ...hidden, cache_control: null }, hi],
     [
       "of a reply's sound, its id",
       { role: 'assistant', content: 'x', audio: { id: 'a', data: 'AAAA', ...hidden } },

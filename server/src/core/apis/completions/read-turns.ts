@@ -2,6 +2,7 @@ import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { waitingIn, type WaitingList } from '../../../lib/waiting-list.ts';
 import { badMessages } from '../../bad-request.ts';
 import type { Block, CallBlock, ResultBlock, ThoughtBlock, Turn } from '../../chat/conversation.ts';
+import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import * as checks from '../../check.ts';
 import {
   anything,
@@ -59,6 +60,9 @@ const messageShape: checks.KnownFields = {
       },
     },
     extra_content,
+    // LiteLLM's forms, of Claude's thoughts and of a mark of the whole message.
+    thinking_blocks: { list: { fields: each(text, 'type', 'thinking', 'signature', 'data') } },
+    [cacheMark]: cacheMarkShape,
     // Only the id of a reply's audio is sent back; clients also keep the bytes, which are dropped.
     audio: { fields: { id: filled } },
   },
@@ -95,7 +99,8 @@ function readMessage(sent: unknown, at: string, reading: Reading): Turn {
   const listed = Array.isArray(content) && { listed: true as const };
   if (role === 'tool' || role === 'function') {
     const blocks = isSilent ? [] : readResult(content, `${at}.content`, shown, reading.left);
-    const mark = blocks.some((each) => each.mark) && { mark: true as const };
+    const isMarked = cacheMark in message || blocks.some((each) => each.mark);
+    const mark = isMarked && { mark: true as const };
     const call = calledBy(message, at, reading);
     const result: ResultBlock = { type: 'result', call, blocks, failed: false, at, ...mark };
     return { by: 'user', name: null, blocks: [result], at, ...listed };
@@ -115,6 +120,8 @@ function readMessage(sent: unknown, at: string, reading: Reading): Turn {
   const blocks: Block[] = [...thoughts, ...own];
   if (isFilled(refusal)) blocks.push({ type: 'refusal', text: refusal, at: `${at}.refusal` });
   for (const each of calls) blocks.push(each);
+  const last = blocks.findLast(({ type }) => type !== 'thought');
+  if (cacheMark in message && last) last.mark = true;
   const audio_id = audio !== undefined && { audio_id: String(objectOf(audio).id) };
   const by = role as Turn['by'];
   return { by, name: isFilled(name) ? name : null, blocks, at, ...listed, ...audio_id };
@@ -126,10 +133,13 @@ function thoughtsOf(message: Json, at: string, { left }: Reading): Block[] {
   const thoughts = details.filter((each) => each !== null);
   if (thoughts.length < details.length) left.add('messages[]', 'reasoning_details');
   const plain = [message.reasoning_content, message.reasoning].find(isFilled);
-  const isTold = thoughts.some(({ form, text: told }) => form !== 'hidden' && told !== '');
-  const blocks = thoughts.map((own): Block => {
+  const blocks = thoughts.map((own): ThoughtBlock => {
     return { type: 'thought', ...own, at: `${at}.reasoning_details` };
   });
+  if (blocks.length === 0)
+    for (const own of itemsOf(message.thinking_blocks))
+      for (const each of thought.read(objectOf(own), at)) blocks.push(each);
+  const isTold = blocks.some(({ form, text: told }) => form !== 'hidden' && told !== '');
   if (!isTold && plain !== undefined)
     blocks.unshift({ type: 'thought', form: 'text', text: plain, at, ...unproven });
   return [...blocks, ...proofOf(message, null, `${at}.extra_content`)];
@@ -186,12 +196,14 @@ const shown: PartKinds = {
   named: ['text', 'refusal', 'image_url', 'input_audio', 'file'],
 };
 
-const thought: PartKind = {
-  fields: each(text, 'thinking', 'reasoning', 'text', 'signature'),
-  read({ thinking, reasoning = thinking, text: said = reasoning, signature }, at) {
-    return isFilled(said) ? [thoughtBlock('text', said, signature, at)] : [];
+const thought = {
+  fields: each(text, 'thinking', 'reasoning', 'text', 'signature', 'data'),
+  read({ thinking, reasoning = thinking, text: said = reasoning, signature, data }, at) {
+    if (isFilled(data)) return [thoughtBlock('hidden', '', data, at)];
+    const words = isFilled(said) ? said : '';
+    return words !== '' || isFilled(signature) ? [thoughtBlock('text', words, signature, at)] : [];
   },
-};
+} satisfies PartKind & { read: (own: Json, at: string) => ThoughtBlock[] };
 const call: PartKind = {
   fields: { id: filled, name: filled, input: inputCheck, args: inputCheck },
   needs: ['id', 'name'],
@@ -202,6 +214,13 @@ const call: PartKind = {
 };
 /** LangChain keeps thoughts and calls among the parts, too. */
 const answered: PartKinds = {
-  kinds: { ...openaiParts, thinking: thought, reasoning: thought, tool_use: call, tool_call: call },
+  kinds: {
+    ...openaiParts,
+    thinking: thought,
+    redacted_thinking: thought,
+    reasoning: thought,
+    tool_use: call,
+    tool_call: call,
+  },
   named: shown.named,
 };

@@ -148,11 +148,12 @@ describe('a call', () => {
       assert.deepEqual(adaptive.ignored(body).toSorted(), ignored.toSorted());
     });
 
-  test('leaves out temperature, top_p and top_k where the model refuses them', () => {
+  test('leaves out what the model refuses of temperature, top_p and top_k', () => {
     const body = { ...hello, temperature: 0.2, top_p: 0.9, top_k: 4 };
     assert.deepEqual(newest.call(body), newest.call(hello));
     assert.deepEqual(newest.ignored(body), ['temperature', 'top_p', 'top_k']);
-    assert.deepEqual(adaptive.ignored(body), []);
+    assert.deepEqual(adaptive.ignored(body), ['top_p']);
+    assert.deepEqual(adaptive.call(body), { ...adaptive.call(hello), temperature: 0.2, top_k: 4 });
   });
 
   test('asks for a summary of the thinking where the model shows none otherwise', () => {

@@ -65,9 +65,10 @@ function samplingOf(thinking: Json | undefined, writing: MessagesContext): Json 
   const all = { temperature, top_p: temperature !== null && top_p === 1 ? null : top_p, top_k };
   const given = Object.entries(all).filter(([, value]) => value !== null);
   // Anthropic refuses them beside thinking, and its newer models `top_p` beside a temperature.
-  if (writing.dialect.sampling && !isOn(thinking)) return Object.fromEntries(given);
-  for (const [name] of given) common.omitField(writing, name);
-  return {};
+  const takesAny = writing.dialect.sampling && !isOn(thinking);
+  const takes = (name: string) => takesAny && (name !== 'top_p' || temperature === null);
+  for (const [name] of given) if (!takes(name)) common.omitField(writing, name);
+  return Object.fromEntries(given.filter(([name]) => takes(name)));
 }
 
 function configOf(thinking: Json | undefined, writing: MessagesContext): Json | undefined {
