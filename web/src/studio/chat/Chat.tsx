@@ -129,12 +129,14 @@ function Talking({ models }: { models: Model[] }) {
   const { askIn, goTo, set, add, close, send } = conversation;
   const { grows, isBehind, toEnd } = follow;
   const side = <Conversations talk={talk} shown={c} goTo={goTo} />;
-  const isSeveral = columns.length > 1;
+  // Without conversations their list would be an empty column.
+  const isNew = talk.list.length === 0;
+  const isAside = columns.length === 1 && !isNew;
   const place = shown?.set?.id ?? shown?.id ?? 'new';
 
   return (
-    <div className={classes.chat} data-several={isSeveral || undefined}>
-      {!isSeveral && (
+    <div className={classes.chat} data-aside={isAside || undefined}>
+      {isAside && (
         <Box visibleFrom="md" component="aside" className={classes.side}>
           {side}
         </Box>
@@ -159,6 +161,7 @@ function Talking({ models }: { models: Model[] }) {
           onModel={(column, model) => set({ model }, column)}
           onClose={close}
           askIn={askIn}
+          first={isNew && side}
         />
         <Composer
           key={place}

@@ -1,6 +1,6 @@
-import { Group, SegmentedControl } from '@mantine/core';
+import { Box, Group, SegmentedControl } from '@mantine/core';
 import { IconMessage2, IconX } from '@tabler/icons-react';
-import { useState, type Ref } from 'react';
+import { useState, type ReactNode, type Ref } from 'react';
 import type { Model } from '../../api-types.ts';
 import { Empty } from '../../components/list/Empty.tsx';
 import { QuietIcon } from '../../components/styles.ts';
@@ -22,6 +22,8 @@ export function Columns(props: {
   onModel: (column: Column, model: string) => void;
   onClose: (column: Column) => void;
   askIn: (id: string) => Ask;
+  /** Stands below the first words on a wide screen. */
+  first: ReactNode;
 }) {
   const { columns, models } = props;
   const { t } = useTranslation('chat');
@@ -73,7 +75,9 @@ export function Columns(props: {
           icon={<IconMessage2 />}
           title={t('empty_title')}
           text={t(count > 1 ? 'empty_several' : 'empty_text')}
-        />
+        >
+          {count === 1 && <Box visibleFrom="md">{props.first}</Box>}
+        </Empty>
       )}
     </div>
   );

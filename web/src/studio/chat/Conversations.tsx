@@ -200,7 +200,7 @@ function Transfer({ talk }: { talk: Talk }) {
   return (
     <Stack gap={6} px={10} pt="xs">
       <Note>{t('kept_here')}</Note>
-      <Group gap={6}>
+      <Group gap={6} justify={talk.list.length === 0 ? 'center' : undefined}>
         {talk.list.length > 0 && (
           <RowButton onClick={() => save('chats.json', talk.list)}>{t('export')}</RowButton>
         )}
