@@ -51,7 +51,7 @@ export function RequestState(props: {
   request: Pick<Line, 'status'> & {
     progress?: number | null;
     error_code?: string | null;
-    /** Shown in place of the code. */
+    /** Says more than the words for its code. */
     error?: RequestEntry['error'];
   };
 }) {
@@ -71,7 +71,9 @@ export function RequestState(props: {
       )}
       {error_code !== null && (
         <Note lineClamp={2} maw={240} title={error_code}>
-          {error ? errorText(error) : error_code}
+          {error
+            ? errorText(error)
+            : t(`request:error_code.${error_code}`, { defaultValue: error_code })}
         </Note>
       )}
     </Group>

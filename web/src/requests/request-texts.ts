@@ -2,6 +2,14 @@ import { addTexts } from '../i18n.ts';
 
 addTexts('request', {
   id: ['request ID', 'номер запроса'],
+  error_code: {
+    upstream_failed: ['The upstream failed', 'Сбой апстрима'],
+    upstream_rejected: ['The upstream refused', 'Апстрим отказал'],
+    timeout: ['Timed out', 'Истекло время'],
+    outcome_unknown: ['Unknown outcome', 'Неизвестный исход'],
+    output_unusable: ['Unusable output', 'Непригодный результат'],
+    output_too_large: ['Output too large', 'Слишком большой результат'],
+  },
   input: ['Input', 'Входные данные'],
   chat_input: ['Messages of chat calls are not kept.', 'Сообщения чатов не хранятся.'],
   timeline: ['Timeline', 'Что происходило'],

@@ -16,6 +16,7 @@ import { kinds } from '../../studio/form/gallery-filter.ts';
 import { offered } from '../search.ts';
 import { callIdForm, idForm, type RequestSearch } from './request-search.ts';
 import { useTranslation } from '../../i18n.ts';
+import '../../requests/request-texts.ts';
 import './requests-texts.ts';
 
 export type Change = { [Name in keyof RequestSearch]?: string | undefined };
@@ -110,7 +111,7 @@ function useChoices(ofAccount: boolean, typed: string) {
     values.toSorted().map((value) => ({ value, label: value }));
   return {
     status: named(offered.statuses, 'common:status'),
-    error: named(offered.errors, 'error_code'),
+    error: named(offered.errors, 'request:error_code'),
     kind: named(kinds, 'common:kind'),
     account: (accounts.data?.data ?? []).map((row) => ({
       value: row.account_id,
@@ -134,9 +135,10 @@ function useChips(
   const { t } = useTranslation('operator_requests');
   const moment = useMoment();
   const date = useMoment({ dateStyle: 'medium' });
+  const named = rows?.find((row) => row.account_id === search.account);
   const shown = (name: (typeof chipNames)[number], value: string) =>
     choices[name]?.find((each) => each.value === value)?.label ??
-    (name === 'account' ? rows?.find((row) => row.account_id === value)?.email : undefined) ??
+    (name === 'account' ? (named?.account_name ?? named?.email) : undefined) ??
     value;
   const day = (at: string | undefined) => {
     if (at === undefined) return '…';

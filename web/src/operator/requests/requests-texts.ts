@@ -19,14 +19,6 @@ addTexts('operator_requests', {
   cost: ['Cost', 'Себестоимость'],
   time: ['Time', 'Время'],
   unknown: ['unknown', 'неизвестна'],
-  error_code: {
-    upstream_failed: ['The upstream failed', 'Сбой апстрима'],
-    upstream_rejected: ['The upstream refused', 'Апстрим отказал'],
-    timeout: ['Timed out', 'Истекло время'],
-    outcome_unknown: ['Unknown outcome', 'Неизвестный исход'],
-    output_unusable: ['Unusable output', 'Непригодный результат'],
-    output_too_large: ['Output too large', 'Слишком большой результат'],
-  },
   none_title: ['No matches', 'Ничего не подходит'],
   none_text: [
     'No request matches all these filters.',
