@@ -344,6 +344,18 @@ describe('videos', () => {
     }
   });
 
+  test('done at an address of its own, which is fetched without our key', async () => {
+    const url = 'https://cdn.example/film.mp4';
+    for (const own of [{ video: { url } }, { video_url: url }, { video: { url, duration: 8 } }]) {
+      const upstream = answering(JSON.stringify({ id: 'v', status: 'completed', ...own }));
+      const { media } = resultOf(await upstream.poll({ id: 'v' }, signal));
+      assert.deepEqual(media, [{ field: 'video', source: { url }, content_type: 'video/mp4' }]);
+    }
+    const upstream = answering('{"id":"v","status":"completed","video":{"url":"film.mp4"}}');
+    const { media } = resultOf(await upstream.poll({ id: 'v' }, signal));
+    assert.match(media[0].source.url, /\/videos\/v\/content$/);
+  });
+
   test('an id that is a number keeps its digits', async () => {
     for (const id of ['7', '9007199254740993']) {
       const upstream = answering(`{"id":${id},"status":"queued"}`);

@@ -110,7 +110,9 @@ function stateIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): 
 
 function mediaIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): OutputMedia[] {
   const content = `${wire.url}/videos/${encodeURIComponent(id)}/content`;
-  const listed = isRouter ? value.unsigned_urls : undefined;
+  // xAI and some gateways give the film's address, and have no call for its content.
+  const { video_url = objectOf(value.video).url } = value;
+  const listed = isRouter ? value.unsigned_urls : isAddress(video_url) ? [video_url] : undefined;
   const urls = Array.isArray(listed) ? listed.filter(isAddress) : [content];
   const field = urls.length > 1 ? 'videos' : 'video';
   return urls.map((url) => {
