@@ -37,6 +37,7 @@ COPY chains chains
 COPY docs/*.md docs/
 COPY docs/api docs/api
 COPY server server
+COPY web/src/look/tokens.css web/src/look/
 COPY --from=pages /app/web/dist web/dist
 # The service offers this package as a download, at /farebox-client.tgz.
 COPY --from=pages /app/client/dist/farebox-client.tgz client/dist/

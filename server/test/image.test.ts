@@ -50,6 +50,22 @@ describe('the image', () => {
     }
   });
 
+  test('has every committed file that the installed program has', () => {
+    const pack = readFileSync(path.join(root, 'bin/pack.mjs'), 'utf8');
+    const [, list] = /const sources = \[([^\]]+)\]/.exec(pack)!;
+    const read = [...list!.matchAll(/'(?::\(glob\))?([^']+)'/g)].map(([, source]) => source!);
+    const [, , image] = readFileSync(path.join(root, 'Dockerfile'), 'utf8').split(/^FROM /m);
+    const copied = [...image!.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, all]) =>
+      all!.split(' '),
+    );
+    const unread = ['CHANGELOG.md', 'README.md', 'docs/operating'];
+    for (const source of read.filter((each) => !unread.includes(each)))
+      assert.ok(
+        copied.some((each) => source === each || source.startsWith(`${each}/`)),
+        `the image lacks ${source}`,
+      );
+  });
+
   test('has for its build the docs that the client\u2019s package carries', () => {
     const [, build] = readFileSync(path.join(root, 'Dockerfile'), 'utf8').split(/^FROM /m);
     const [before] = build!.split('RUN node bin/build.mjs');

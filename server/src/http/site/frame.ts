@@ -27,12 +27,13 @@ export interface SitePage {
 }
 
 /** The look that the app has, the typeface of its build, and the rules of these pages. */
+const font = join(pagesDir, 'font.css');
 const style = [
   join(import.meta.dirname, '../../../../web/src/look/tokens.css'),
-  join(pagesDir, 'font.css'),
+  // Without a build the pages have the typeface of the system.
+  ...(existsSync(font) ? [font] : []),
   join(import.meta.dirname, 'style.css'),
 ]
-  .filter((path) => existsSync(path))
   .map((path) => readFileSync(path, 'utf8'))
   .join('\n');
 
