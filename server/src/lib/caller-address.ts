@@ -45,9 +45,10 @@ function addressOfHop(hop: string): string | null {
     .replace(/^"(.*)"$/, '$1')
     .trim();
   const bare = /^\[([^\]]*)\]/.exec(text)?.[1] ?? text;
-  const host = isIP(bare) === 0 ? bare.replace(/:[^:]*$/, '') : bare;
-  // Without brackets nobody can tell an IPv6 address' port from its last group.
-  if (isIP(host) === 0 || (host !== bare && !isIPv4(host))) return null;
+  // Without brackets, what may be the last group of an IPv6 address is one.
+  const port = /:.*:/.test(bare) ? /:\d{1,5}$/ : /:[^:]*$/;
+  const host = isIP(bare) === 0 ? bare.replace(port, '') : bare;
+  if (isIP(host) === 0) return null;
   return isIPv4(host) ? host : inner4(host.replace(/%.*$/, ''));
 }
 
