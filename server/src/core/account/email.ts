@@ -42,7 +42,8 @@ export function isSameEmail(one: string, other: string): boolean {
  */
 export function mailboxOf(email: string): string {
   const [, local = '', domain = ''] = /^(.*)@(.*)$/s.exec(email) ?? [];
-  return `${local.replace(/(?<=.)\+.*/s, '').replaceAll('.', '')}@${domain}`;
+  const host = domain === 'googlemail.com' ? 'gmail.com' : domain;
+  return `${local.replace(/(?<=.)\+.*/s, '').replaceAll('.', '')}@${host}`;
 }
 
 /** Only of what people type by mistake: any other character makes it another address. */
@@ -60,12 +61,14 @@ function lower(text: string): string {
  * that are drawn as nothing.
  */
 const hidden = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\uFFFC\u{1D159}]/u;
+/** An accent that no letter has: on some letters it is not seen. */
+const dotted = /[\x21-\x7e]\p{M}/u;
 /** Characters with a meaning of their own in the header of a letter. */
 const special = /[()<>[\]:;,"\\]/;
 
 function isLocal(local: string): boolean {
   if (local.length < 1 || local.length > localMax) return false;
-  return !hidden.test(local) && !special.test(local) && hasOneScript(local);
+  return !hidden.test(local) && !special.test(local) && !dotted.test(local) && hasOneScript(local);
 }
 
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?';
