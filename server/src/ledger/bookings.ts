@@ -18,17 +18,22 @@ export interface ReferencedBooking {
   created_at: Date;
 }
 
-/** The deposit or correction with this reference, or null. */
+/**
+ * The deposit or correction with this reference, or null. `given`: as it was typed, because earlier
+ * versions stored it so.
+ */
 export async function findReference(
   db: Connection,
   reference: string,
+  given = reference,
 ): Promise<ReferencedBooking | null> {
   const [row] = await db.run<ReferencedBooking>(sql`
     select id, t.account_id, kind, source, reason, refunded_id, b.expires_at, created_at,
       case when credit_account_id = t.account_id then amount_usd_micro
         else -amount_usd_micro end as amount
     from transfers t left join bonuses b on b.transfer_id = t.id
-    where reference = ${reference}`);
+    where reference in (${reference}, ${given.trim()})
+    order by reference = ${reference} desc limit 1`);
   return row ?? null;
 }
 

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { adjust, deposit } from '../kit/by-command-line.ts';
+import { openBooks, writeBooks } from '../../src/ledger/ledger.ts';
 import { statement } from '../../src/ledger/statement.ts';
+import { newId } from '../../src/lib/id.ts';
+import { commandLine, logBooking } from '../../src/operations/operator-action.ts';
 import { Refusal } from '../../src/operations/refused.ts';
 import type { BookingResult } from '../../src/operations/accounts/booking.ts';
 import { balanceOf, cancelled, customer, end, submit, type Customer } from '../kit/by-hand.ts';
@@ -78,6 +81,53 @@ describe('a deposit that is sent again', () => {
       reserved_usd_micro: 200n,
       debt_usd_micro: 0n,
     });
+  });
+});
+
+describe('a reference that looks the same is the same', () => {
+  const id = randomUUID();
+  const alike = [`Réc ${id}`, `Re\u0301c ${id}`, ` Réc\u00a0\u2003${id}\n`, `Réc\ufe0e ${id}`];
+
+  test('and its deposit is booked once', async () => {
+    const who = await customer(db, 0n);
+    for (const reference of alike) {
+      const booked = await deposit(db, { account_id: who.account_id, amount: 500n, reference });
+      assert.equal(booked.replayed, reference !== alike[0], reference);
+    }
+    assert.deepEqual(await kinds(who), ['deposit 500']);
+  });
+
+  test('also if an earlier version has stored it as it came', async () => {
+    const who = await customer(db, 0n);
+    const reference = `INV\u00a0${id}`;
+    await db.tx(async (tx) => {
+      const books = await openBooks(tx, [who.account_id]);
+      const facts = {
+        account_id: who.account_id,
+        amount: 500n,
+        reference,
+        source: 'paid',
+      } as const;
+      const transfer_id = newId();
+      books.deposit(transfer_id, who.account_id, 500n, reference, 'paid');
+      const none = { reason: null, refunded_id: null, expires_at: null };
+      logBooking(tx, commandLine, { ...facts, ...none, transfer_id });
+      writeBooks(tx, books);
+    });
+    const wanted = { account_id: who.account_id, amount: 500n, reference: ` ${reference}` };
+    assert.equal((await deposit(db, wanted)).replayed, true);
+    assert.deepEqual(await kinds(who), ['deposit 500']);
+  });
+
+  test('and one with a sign that is not seen is refused', async () => {
+    const who = await customer(db, 0n);
+    for (const sign of ['\u3164', '\u034f', '\u115f', '\u200b', '\u2800'])
+      await assert.rejects(
+        async () =>
+          deposit(db, { account_id: who.account_id, amount: 1n, reference: `INV${sign}${id}` }),
+        /without invisible characters/,
+      );
+    assert.deepEqual(await kinds(who), []);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { linesOf } from './name.ts';
+import { lineOf, linesOf } from './name.ts';
 
 describe('a text of several lines', () => {
   const max = 500;
@@ -19,4 +19,18 @@ describe('a text of several lines', () => {
   ];
   for (const [name, given, kept] of cases)
     test(name, () => assert.equal(linesOf(given, max), kept));
+});
+
+describe('a text on one line', () => {
+  const cases: [name: string, given: string, kept: string | null][] = [
+    ['has plain spaces, one at a time', ' INV\u00a0\u20031  a ', 'INV 1 a'],
+    ['is composed', 'Re\u0301c', 'Réc'],
+    ['keeps the forms of emoji', '❤\ufe0f shop', '❤\ufe0f shop'],
+    ['is in any script', 'متجر', 'متجر'],
+    ['has no filler, which is drawn as nothing', '\u3164', null],
+    ['has no sign that joins others unseen', 'INV\u034f-1', null],
+    ['has no blank of Braille', 'a\u2800', null],
+    ['has no form beyond those of emoji', 'a\u{e0101}', null],
+  ];
+  for (const [name, given, kept] of cases) test(name, () => assert.equal(lineOf(given, 20), kept));
 });

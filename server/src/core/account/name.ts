@@ -1,8 +1,10 @@
 /**
  * Characters that are not allowed in names, references, reasons, notes and searches. They are
- * invisible, and can make two texts look alike or change the direction of the text.
+ * invisible, and can make two texts look alike or change the direction of the text. Variants of a
+ * sign, which emoji have, are allowed.
  */
-export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+export const unseen =
+  /(?![\uFE00-\uFE0F])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\uFFFC\u{1D159}]/u;
 
 const unseenWords =
   'without invisible characters or characters that change the direction of writing';
@@ -11,11 +13,14 @@ const unseenWords =
 export const nameMax = 100;
 
 /**
- * A text of a caller on one line, without the spaces around it; null if it breaks `lineRule`. It
- * counts code points, as schemas and PostgreSQL do.
+ * A text of a caller on one line, composed (NFC), with plain spaces and none around it; null if it
+ * breaks `lineRule`. It counts code points, as schemas and PostgreSQL do.
  */
 export function lineOf(given: string, max: number): string | null {
-  const text = given.trim();
+  const text = given
+    .normalize('NFC')
+    .replaceAll(/\p{Zs}+/gu, ' ')
+    .trim();
   return text !== '' && [...text].length <= max && !unseen.test(text) ? text : null;
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { referenceMax } from '../../core/account/booking.ts';
+import { plainReference, referenceMax } from '../../core/account/booking.ts';
+import { lineOf } from '../../core/account/name.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/bookings.ts';
 import type { BookingResult } from '../../operations/accounts/booking.ts';
@@ -40,7 +41,8 @@ export const reference = operatorEndpoint(
     }),
   },
   async ({ query }, { db }) => {
-    const found = await findReference(db, query.reference.trim());
+    const plain = lineOf(plainReference(query.reference), referenceMax);
+    const found = await findReference(db, plain ?? query.reference, query.reference);
     if (!found) return { booked: null };
     const { id: transfer_id, amount: amount_usd_micro, ...row } = found;
     const account = await accounts.find(db, row.account_id);

@@ -1,4 +1,4 @@
-import { referenceMax } from '../../core/account/booking.ts';
+import { plainReference, referenceMax } from '../../core/account/booking.ts';
 import { findReference, type ReferencedBooking } from '../../ledger/bookings.ts';
 import { openBooks, writeBooks, type Books, type Funds } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
@@ -35,8 +35,8 @@ interface Booking {
  */
 export async function bookOnce(db: Database, booking: Booking): Promise<BookingResult> {
   const { account_id } = booking;
-  // With invisible characters two references could look the same, and be paid twice.
-  const reference = demandLine('reference', booking.reference, referenceMax);
+  // Two references that look the same would be paid twice.
+  const reference = demandLine('reference', plainReference(booking.reference), referenceMax);
   if (reservedReference.test(reference))
     throw new Refusal(
       'References that begin with "voucher:" or "chain:" are reserved. Use another one.',
@@ -45,7 +45,7 @@ export async function bookOnce(db: Database, booking: Booking): Promise<BookingR
   try {
     return await db.tx(async (tx) => {
       const books = await openBooks(tx, [account_id]);
-      const earlier = await findReference(tx, reference);
+      const earlier = await findReference(tx, reference, booking.reference);
       // guard: deposit-booked-once
       if (earlier) {
         if (!booking.isSame(earlier)) throw referenceUsed(reference);
