@@ -5,7 +5,10 @@ export const noteMax = 1000;
 /** Longest reason of an action on an upstream or a model. */
 export const logReasonMax = 500;
 
-/** Without the variants of signs, which look the same in most typefaces. */
+/** The form that references share which look the same: other spaces, accents apart, variants. */
 export function plainReference(given: string): string {
-  return given.replaceAll(/[\uFE00-\uFE0F]/g, '');
+  return given
+    .normalize('NFC')
+    .replaceAll(/\p{Zs}+/gu, ' ')
+    .replaceAll(/[\uFE00-\uFE0F]/g, '');
 }

@@ -13,14 +13,11 @@ const unseenWords =
 export const nameMax = 100;
 
 /**
- * A text of a caller on one line, composed (NFC), with plain spaces and none around it; null if it
- * breaks `lineRule`. It counts code points, as schemas and PostgreSQL do.
+ * A text of a caller on one line, without the spaces around it; null if it breaks `lineRule`. It
+ * counts code points, as schemas and PostgreSQL do.
  */
 export function lineOf(given: string, max: number): string | null {
-  const text = given
-    .normalize('NFC')
-    .replaceAll(/\p{Zs}+/gu, ' ')
-    .trim();
+  const text = given.trim();
   return text !== '' && [...text].length <= max && !unseen.test(text) ? text : null;
 }
 
