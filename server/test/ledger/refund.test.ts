@@ -7,7 +7,7 @@ import { withMargins } from '../../src/db/accounts/margins.ts';
 import { movementsOf, statementLines } from '../../src/ledger/statement.ts';
 import { movementTotals } from '../../src/ledger/transfer-sums.ts';
 import { newId } from '../../src/lib/id.ts';
-import { rawSql } from '../../src/lib/sql/sql.ts';
+import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { rollUpDays } from '../../src/operations/accounts/roll-up.ts';
 import { Refusal } from '../../src/operations/refused.ts';
 import {
@@ -152,6 +152,22 @@ describe('a refund', () => {
       { source: 'paid', amount_usd_micro: 1_000n },
       { source: 'refund', amount_usd_micro: 40n },
     ]);
+  });
+
+  test('of a past day is summed up alike in one stretch and day by day', async () => {
+    const { request_id } = await charged();
+    await db.run(sql`update request_results set created_at = created_at - interval '20 days'
+      where request_id = ${request_id}`);
+    const sumsBy = async (ms?: number) => {
+      await db.run(rawSql('truncate revenue_days, revenue, spending'));
+      const days = await rollUpDays(db, ms);
+      return [days, await readRevenue(db, 90)];
+    };
+    const [days, sums] = await sumsBy();
+    assert.ok(Number(days) > 90, String(days));
+    // The server cancels every statement that takes longer than a millisecond.
+    assert.deepEqual(await sumsBy(1), [days, sums]);
+    assert.equal(await rollUpDays(db), 0);
   });
 
   test('of a past day stays on its day', async () => {

@@ -59,17 +59,20 @@ export const entries = (during: (at: string) => string, more = '', account?: str
 /** Any number will do, as long as every version of the service uses the same one. */
 const rollUpLock = 770_219_011;
 
-/** Sums up past days that are not summed up yet. Returns their number. */
-export async function rollUp(tx: Transaction): Promise<number> {
+/** Sums up the first past days that are not summed up yet, at most `most`. Returns their number. */
+export async function rollUp(tx: Transaction, most: number): Promise<number> {
   await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
   // The best plan of the insert below depends on how many rows its days have, and a generic plan
   // does not know the days.
   await tx.run(rawSql('set local plan_cache_mode = force_custom_plan'));
   const missing = await tx.run<{ day: string }>(
-    rawSql(`select to_char(d, 'YYYY-MM-DD') as day
+    rawSql(
+      `select to_char(d, 'YYYY-MM-DD') as day
       from generate_series(${boundary} - interval '${keptDays} days',
         ${boundary} - interval '1 day', interval '1 day') d
-      where d::date not in (select day from revenue_days) order by d`),
+      where d::date not in (select day from revenue_days) order by d limit $1`,
+      [most],
+    ),
   );
   if (missing.length === 0) return 0;
   const days = missing.map(({ day }) => day);

@@ -56,16 +56,16 @@ export async function lockRolledUp(
 
 /**
  * Stores the sums of the days from `from` to `to` (exclusive), or up to the first day with an open
- * request.
+ * request. Returns the number of these days.
  */
 export async function rollUp(
   tx: Connection,
   accountId: string,
   from: Date,
   to: Date,
-): Promise<void> {
+): Promise<number> {
   const { first, last } = idsWritten(from.getTime(), to.getTime());
-  await tx.run(sql`
+  const [row] = await tx.run<{ days: number }>(sql`
     with made as (
       select (date_bin('1 day', created_at, 'epoch') at time zone 'utc')::date as day, kind,
         model_id, coalesce(sum(charged_usd_micro), 0)::bigint as charged, count(*)::int as requests,
@@ -82,7 +82,9 @@ export async function rollUp(
       select ${accountId}::uuid, day, kind, model_id, charged, requests from made, closed
       where day < until
     )
-    update spend_rollups set until = closed.until from closed where account_id = ${accountId}`);
+    update spend_rollups set until = closed.until from closed where account_id = ${accountId}
+    returning spend_rollups.until - (${from}::timestamptz at time zone 'utc')::date as days`);
+  return row!.days;
 }
 
 /**

@@ -11,25 +11,54 @@ const keptDays = 180;
 /** How long after midnight a request of the previous day may still be written. */
 const lateMs = 3600 * 1000;
 
+/** For a stretch of several days; a single day may take as long as any statement. */
+const stretchMs = 5_000;
+
 /** Stores the sums of past days that have no sums yet. Returns the number of these days. */
-export function rollUpDays(db: Database): Promise<number> {
-  return db.tx(revenue.rollUp);
+export function rollUpDays(db: Database, ms = stretchMs): Promise<number> {
+  return storeDays(db, ms, revenue.rollUp);
+}
+
+/**
+ * Stores days in stretches, each in a transaction of its own, and in shorter ones while a stretch
+ * takes longer than `ms`. `store` takes the longest stretch that it may store, and returns the
+ * number of days that it has stored; 0: no more can be.
+ */
+async function storeDays(
+  db: Database,
+  ms: number,
+  store: (tx: Transaction, most: number) => Promise<number>,
+): Promise<number> {
+  let most = keptDays;
+  for (let days = 0; ;) {
+    const work = (tx: Transaction) => store(tx, most);
+    const stored = await (most > 1 ? readWithin(db, ms, work) : db.tx(work));
+    if (stored === 0) return days;
+    if (stored === null) most = Math.ceil(most / 2);
+    else days += stored;
+  }
 }
 
 /**
  * Stores the sums of an account's past days, so that pages need not read all its requests. A past
  * day without open requests never changes. Returns the midnight (UTC) up to which sums are stored.
  */
-export async function rollUpSpend(db: Database, account_id: string, now: number): Promise<Date> {
+export async function rollUpSpend(
+  db: Database,
+  account_id: string,
+  now: number,
+  ms = stretchMs,
+): Promise<Date> {
   const to = midnightBefore(now - lateMs);
   const since = new Date(midnightBefore(now).getTime() - (keptDays - 1) * dayMs);
   const known = await spend.findRolledUp(db, account_id);
   if (known && known.until >= to) return known.until;
-  return db.tx(async (tx) => {
+  await storeDays(db, ms, async (tx, most) => {
     const { until } = await spend.lockRolledUp(tx, account_id, since);
-    if (until < to) await spend.rollUp(tx, account_id, until, to);
-    return (await spend.findRolledUp(tx, account_id))!.until;
+    const end = new Date(Math.min(to.getTime(), until.getTime() + most * dayMs));
+    return until < end ? spend.rollUp(tx, account_id, until, end) : 0;
   });
+  return (await spend.findRolledUp(db, account_id))!.until;
 }
 
 /**
