@@ -50,8 +50,9 @@ export async function sweep(
   }
   await sweepSpool(deps, spooled);
   await inBatches(() => expireBonuses(db, limit));
-  await inBatches(() => requests.forgetKeys(db, retentionDays, limit));
   await inBatches(() => requests.clearPayloads(db, retentionDays, limit));
+  // Payloads take their keys along.
+  await inBatches(() => requests.forgetKeys(db, retentionDays, limit));
   await eraseRequests(db, limit, isStopping);
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
   await inBatches(() => operatorEvents.clear(db, eventDays, limit));
