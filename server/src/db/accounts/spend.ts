@@ -84,7 +84,7 @@ export async function rollUp(
     )
     update spend_rollups set until = closed.until from closed where account_id = ${accountId}
     returning spend_rollups.until - (${from}::timestamptz at time zone 'utc')::date as days`);
-  return row!.days;
+  return row?.days ?? 0;
 }
 
 /**
