@@ -10,10 +10,8 @@ import { chatMaxBytes, holdBytes, readObject } from '../../body.ts';
 import { asksFor, demandAwaited, traceCall, requestHeaders } from '../../call.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint, type Shapes } from '../../endpoint.ts';
-import type { ChatApi, ShownCall } from './door.ts';
-import { gatherWhole, openStreaming } from './deliver.ts';
 import { keptCompletion, replay } from './replay.ts';
-import { openSender, type Sender } from './sender.ts';
+import { Sender, type ChatApi, type ShownCall } from './sender.ts';
 
 /** A chat call in this API, from its body to the last byte of its reply. */
 export function chatEndpoint(api: ChatApi, shapes: Shapes) {
@@ -57,10 +55,10 @@ async function complete(
   const making = traceCall(req, reply);
   const call = { path: api.path, body, read: api.read(body), metadata, making };
   const shown = { req, reply, api, call };
-  const sender = openSender(shown, deps);
+  const sender = new Sender(shown, deps);
   const answered = answerCall(shown, sender, idempotency_key, deps)
     .catch((error: unknown) => sender.refuse(error))
-    .finally(sender.close);
+    .finally(() => sender.close());
   // A stopping process waits for these calls, so that they are settled.
   deps.chats.add(answered);
   return answered.finally(() => deps.chats.delete(answered));
@@ -119,12 +117,7 @@ function begin(shown: ShownCall, sender: Sender, run: ChatRun, deps: HttpDeps): 
     else raw.once('close', callback);
     return () => raw.removeListener('close', callback);
   };
-  return runChat<unknown>(run, runDeps(deps), onLeave, (begun) => {
-    sender.begins(begun);
-    return run.call.stream
-      ? openStreaming(shown, sender, begun, deps)
-      : gatherWhole(shown, sender, deps);
-  });
+  return runChat(run, runDeps(deps), onLeave, (begun) => sender.begin(begun));
 }
 
 /**

@@ -7,10 +7,7 @@ import { isFinal } from '../../../core/request/request.ts';
 import { itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import type { PreparedChat } from '../../../operations/requests/submit-chat.ts';
 import type { RequestDeps, StreamDeps } from '../../deps.ts';
-import { errorBody } from '../../errors.ts';
-import { answer } from './deliver.ts';
-import type { ShownCall } from './door.ts';
-import { sendAll, type Sender } from './sender.ts';
+import type { Sender, ShownCall } from './sender.ts';
 
 /** Repeats of a chat call: the kept reply is told again. */
 
@@ -57,7 +54,7 @@ export async function keptCompletion(
 
 /** Tells a kept reply again, and an error if that reply broke off. */
 export async function replay(
-  { req, reply, call: { read } }: ShownCall,
+  { reply, call: { read } }: ShownCall,
   sender: Sender,
   { completion: kept, ended }: KeptReply,
   { files, model }: PreparedChat,
@@ -65,21 +62,22 @@ export async function replay(
   const request_id = String(kept.id).replace(/^chatcmpl-/, '');
   const identity = { request_id, created: Number(kept.created), model: String(kept.model) };
   sender.isOf(identity, { call: read, files, model });
-  sender.begins({ ended: () => ended, ignored: [] });
-  const writer = sender.writer();
+  const begun = { ended: () => ended, ignored: [], reportedUsage: null, signal: never };
+  const reader = await sender.begin(begun);
   const { pieces, isWhole } = keptEvents(kept, request_id, read);
-  const usage = objectOf(kept.usage);
-  if (!read.stream) {
-    pieces.forEach(writer.add);
-    return answer(reply, writer.whole(usage), '0');
-  }
-  const events = await sender.open(null);
-  for (const piece of pieces) if (!(await sendAll(events, writer.add(piece)))) return reply;
-  const error = () => errorBody(firstBrokeOff(), req.id).error;
-  await sendAll(events, isWhole ? writer.end(usage) : writer.fail(error(), usage));
-  events.end();
-  return reply;
+  for (const piece of pieces) if (!(await reader.take(piece))) return reply;
+  return reader.end({
+    charge: 0n,
+    usage: objectOf(kept.usage),
+    failed: false,
+    released: false,
+    ended,
+    refusal: isWhole ? null : firstBrokeOff(),
+    broken: isWhole ? null : { why: 'model_broke_off', error: null },
+  });
 }
+
+const never = AbortSignal.any([]);
 
 /** The events of a stored reply. One that broke off has no finish reason. */
 function keptEvents(
