@@ -1,11 +1,5 @@
 import { readReply, readWhole, ReplyBroken, type WholeReply } from '../../core/apis/read-reply.ts';
-import type {
-  ReplyContext,
-  CallSettings,
-  ApiDialect,
-  OpenReader,
-  WrittenCall,
-} from '../../core/apis/api.ts';
+import type { CallSettings, ApiDialect, OpenReader, WrittenCall } from '../../core/apis/api.ts';
 import { replyContextOf } from '../../core/apis/writing.ts';
 import { mediaBlocks } from '../../core/chat/chat-media.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
@@ -69,13 +63,40 @@ export function createChat(
   const firstMs = options.first_byte_seconds * 1000;
   const idleMs = options.idle_seconds * 1000;
   const untaken = new Set<string>();
+
+  async function send(call: ChatCall, sent: SentBody, names: ToolNames): Promise<ChatOutcome> {
+    const { model, signal, stream } = call;
+    const accept = stream ? 'text/event-stream' : 'application/json';
+    const maxBytes = stream ? streamMaxBytes : replyMaxBytes;
+    const reply = await tools.fetch.stream({
+      url: wire.url + form.path,
+      method: 'POST',
+      headers: { ...wire.headers, ...sent.headers, accept },
+      body: sent.body,
+      maxBytes,
+      idleTimeoutMs: Math.max(2 * firstMs, idleMs),
+      ...(!stream && { timeoutMs: 2 * firstMs }),
+      signal,
+    });
+    const { status, headers } = reply;
+    if (!isSuccess(status)) {
+      const head = await headOf(decodeBody(reply, errorMaxBytes));
+      return wire.refusal({ status, headers, body: head }, model);
+    }
+    const faults = explainFaults(wire, (error) => wire.inBand(error, headers, model));
+    const context = replyContextOf(call.request_id, call.conversation, names);
+    const bytes = stream ? readPaced(reply, firstMs, idleMs) : reply.body;
+    const body = decodeBody({ headers, body: bytes }, maxBytes);
+    if (!stream) return wholeOf(await readWhole(body, form.open, context), faults);
+    // If the call limits the time to the first byte, wait for that byte before returning.
+    const patienceMs = call.first_byte_seconds ? call.first_byte_seconds * 1000 : peekMs;
+    return peekFirst(readReply(body, form.open, context), faults, patienceMs);
+  }
+
   return async (call) => {
     const refused = new Set(untaken);
     const body = new JsonBody();
     const place = { body, inline: options.inline_images, readsText: form.readsText };
-    // If the call limits the time to the first byte, wait for that byte before returning.
-    const peek = call.first_byte_seconds ? call.first_byte_seconds * 1000 : peekMs;
-    const times = { firstMs, idleMs, peekMs: peek };
     const cacheControl = form.dialect.cacheControl && call.cacheControl;
     const write = (conversation: Conversation) => {
       const message_fields = new Set(form.dialect.message_fields);
@@ -94,8 +115,7 @@ export function createChat(
     try {
       for (;;) {
         const { conversation, written, sent } = made;
-        const context = replyContextOf(call.request_id, call.conversation, written.names);
-        const outcome = await send(call, sent, wire, form, context, tools, times);
+        const outcome = await send(call, sent, written.names);
         if (outcome.outcome === 'reply') {
           // Not learned from the refusal alone, which may quote such a word from the caller's text.
           for (const field of refused) untaken.add(field);
@@ -115,15 +135,11 @@ export function createChat(
   };
 }
 
+type ToolNames = WrittenCall['names'];
+
 /** The fields of messages that a refusal names, in quotes or as the end of a path. */
 function fieldsIn(message: string, { fields }: WrittenCall): string[] {
   return [...fields].filter((field) => new RegExp(`['"\`.]${field}\\b`).test(message));
-}
-
-interface Times {
-  firstMs: number;
-  idleMs: number;
-  peekMs: number;
 }
 
 /** The outcome of a call that the server's API cannot express; null for any other error. */
@@ -133,133 +149,94 @@ function rejectionOf(error: unknown): ChatOutcome | null {
   return { outcome: 'rejected', message, ...(param !== null && { param }), unasked: true };
 }
 
-async function send(
-  { model, signal, stream }: ChatCall,
-  sent: SentBody,
-  wire: OpenaiWire,
-  form: ChatForm,
-  context: ReplyContext,
-  tools: UpstreamTools,
-  times: Times,
-): Promise<ChatOutcome> {
-  const accept = stream ? 'text/event-stream' : 'application/json';
-  const maxBytes = stream ? streamMaxBytes : replyMaxBytes;
-  const reply = await tools.fetch.stream({
-    url: wire.url + form.path,
-    method: 'POST',
-    headers: { ...wire.headers, ...sent.headers, accept },
-    body: sent.body,
-    maxBytes,
-    idleTimeoutMs: Math.max(2 * times.firstMs, times.idleMs),
-    ...(!stream && { timeoutMs: 2 * times.firstMs }),
-    signal,
-  });
-  const { status, headers } = reply;
-  if (!isSuccess(status)) {
-    const head = await headOf(decodeBody(reply, errorMaxBytes));
-    return wire.refusal({ status, headers, body: head }, model);
-  }
-  const inBand = (error: Json) => wire.inBand(error, headers, model);
-  const body = decodeBody(
-    { headers, body: stream ? readPaced(reply, times) : reply.body },
-    maxBytes,
-  );
-  if (!stream) return outcomeOf(await readWhole(body, form.open, context), wire, inBand);
-  return peekFirst(readReply(body, form.open, context), wire, inBand, times.peekMs);
+type Faults = ReturnType<typeof explainFaults>;
+
+/** `inBand`: the outcome of an error that came with status 200. */
+function explainFaults(wire: OpenaiWire, inBand: (error: Json) => CallFailure) {
+  return {
+    /** The outcome of an error in place of a reply, behind these events. */
+    outcome(error: unknown, before: readonly ReplyEvent[]): ChatOutcome {
+      if (error instanceof FetchError) return { ...wire.fault(error), ...usageIn(before) };
+      const stated = error instanceof ReplyBroken ? error.error : null;
+      if (stated !== null) return { ...inBand(stated), ...usageIn(before) };
+      const message = wire.clean(messageOf(error));
+      return { outcome: 'unknown', message, answer: 'unreadable', ...usageIn(before) };
+    },
+    /** The error as it is told. Its texts reach the log and may contain our key. */
+    cleaned(broken: unknown): unknown {
+      if (!(broken instanceof ReplyBroken) || broken.error === null) return broken;
+      const { error, message } = broken;
+      const shown = JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
+        typeof part === 'string' ? wire.clean(part) : part,
+      ) as Json;
+      const outcome = inBand(error);
+      const { refusal = null } = outcome.outcome === 'rejected' ? outcome : {};
+      const refused = refusal && { message: outcome.message, refusal };
+      return new ReplyBroken(wire.clean(message), shown, refused);
+    },
+  };
 }
 
 /** A reply that has come whole. An error in its place is an outcome. */
-function outcomeOf(
-  { events, error }: WholeReply,
-  wire: OpenaiWire,
-  inBand: InBandOutcome,
-): ChatOutcome {
-  if (error === null) return wholeOf(events, null);
-  if (events.some(isOfReply)) return wholeOf(events, cleanError(error, wire, inBand));
-  return { ...faultOf(error, wire, inBand), ...usageIn(events) };
+function wholeOf({ events, error }: WholeReply, faults: Faults): ChatOutcome {
+  if (error !== null && !events.some(isOfReply)) return faults.outcome(error, events);
+  return replyOf(events, error === null ? ended : Promise.reject(error), null, faults);
 }
 
-/** `error`: thrown after the events. */
-function wholeOf(events: readonly ReplyEvent[], error: unknown): ChatOutcome {
-  let read = 0;
-  const next = async (): Promise<IteratorResult<ReplyEvent>> => {
-    if (read < events.length) return { value: events[read++]! };
-    if (error !== null) throw error;
-    return { done: true, value: undefined };
-  };
-  const { reportedUsage = null } = usageIn(events);
-  return { outcome: 'reply', reportedUsage, events: { [Symbol.asyncIterator]: () => ({ next }) } };
-}
+const ended: PendingEvent = Promise.resolve({ done: true, value: undefined });
 
-/**
- * Reads ahead to the first piece of a stream. An error in place of a piece is an outcome.
- */
+/** Reads ahead to the first piece of a stream. An error in place of a piece is an outcome. */
 async function peekFirst(
   events: AsyncGenerator<ReplyEvent>,
-  wire: OpenaiWire,
-  inBand: InBandOutcome,
+  faults: Faults,
   peekMs: number,
 ): Promise<ChatOutcome> {
   const head: ReplyEvent[] = [];
-  const brokenBy = (error: unknown) => cleanError(error, wire, inBand);
-  const reply = (pending: PendingEvent | null) => replyOf(head, pending, events, brokenBy);
   const until = performance.now() + peekMs;
   for (;;) {
     const next = events.next();
     const left = Math.max(0, until - performance.now());
     const [seen] = await withTimeout(Promise.allSettled([next]), left).catch(() => [null]);
-    if (seen === null) return reply(next);
-    if (seen.status === 'rejected')
-      return head.some(isOfReply)
-        ? reply(Promise.reject(seen.reason))
-        : { ...faultOf(seen.reason, wire, inBand), ...usageIn(head) };
-    if (seen.value.done) return reply(next);
+    if (seen?.status === 'rejected') return faults.outcome(seen.reason, head);
+    if (!seen || seen.value.done) return replyOf(head, next, events, faults);
     head.push(seen.value.value);
-    if (isOfReply(seen.value.value)) return reply(null);
+    if (isOfReply(seen.value.value)) return replyOf(head, null, events, faults);
   }
 }
 
 type PendingEvent = Promise<IteratorResult<ReplyEvent>>;
-/** The outcome of an error that came with status 200. */
-type InBandOutcome = (error: Json) => CallFailure;
 
 /** A reply that ends without having said anything may still turn out to be broken. */
 function isOfReply({ type }: ReplyEvent): boolean {
   return type !== 'usage' && type !== 'end';
 }
 
-function faultOf(error: unknown, wire: OpenaiWire, inBand: InBandOutcome): ChatOutcome {
-  if (error instanceof FetchError) return wire.fault(error);
-  if (error instanceof ReplyBroken && error.error !== null) return inBand(error.error);
-  return { outcome: 'unknown', message: wire.clean(messageOf(error)), answer: 'unreadable' };
-}
-
 /**
- * The reply with the events that were read ahead. Not a generator, because each layer of generators
- * costs every event some turns of the microtask queue.
+ * The reply with the events that were read ahead; `pending` is the one behind them. Not a generator,
+ * because each layer of generators costs every event some turns of the microtask queue.
  */
 function replyOf(
   head: ReplyEvent[],
   pending: PendingEvent | null,
-  rest: AsyncGenerator<ReplyEvent>,
-  brokenBy: (error: unknown) => unknown,
+  rest: AsyncGenerator<ReplyEvent> | null,
+  faults: Faults,
 ): ChatOutcome {
   pending?.catch(() => {});
   let read = 0;
   let ahead = pending;
-  const readNext = async (): Promise<IteratorResult<ReplyEvent>> => {
+  const next = async (): Promise<IteratorResult<ReplyEvent>> => {
     if (read < head.length) return { value: head[read++]! };
     try {
-      const result = await (ahead ?? rest.next());
+      const result = await (ahead ?? rest?.next() ?? ended);
       ahead = null;
       return result;
     } catch (error) {
-      throw brokenBy(error);
+      throw faults.cleaned(error);
     }
   };
-  const events = { next: readNext, return: () => rest.return(undefined) };
-  const { reportedUsage = null } = usageIn(head);
-  return { outcome: 'reply', reportedUsage, events: { [Symbol.asyncIterator]: () => events } };
+  const stop = () => rest?.return(undefined) ?? ended;
+  const events = { [Symbol.asyncIterator]: () => ({ next, return: stop }) };
+  return { outcome: 'reply', reportedUsage: null, ...usageIn(head), events };
 }
 
 function usageIn(head: readonly ReplyEvent[]): { reportedUsage?: Usage } {
@@ -267,23 +244,11 @@ function usageIn(head: readonly ReplyEvent[]): { reportedUsage?: Usage } {
   return last ? { reportedUsage: last.usage } : {};
 }
 
-/** Error texts reach the log and may contain our key. */
-function cleanError(broken: unknown, wire: OpenaiWire, inBand: InBandOutcome): unknown {
-  if (!(broken instanceof ReplyBroken) || broken.error === null) return broken;
-  const { error, message } = broken;
-  const shown = JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
-    typeof part === 'string' ? wire.clean(part) : part,
-  ) as Json;
-  const outcome = inBand(error);
-  const { refusal = null } = outcome.outcome === 'rejected' ? outcome : {};
-  const refused = refusal && { message: outcome.message, refusal };
-  return new ReplyBroken(wire.clean(message), shown, refused);
-}
-
 /** Yields the bytes. If none arrive for too long, closes the connection and throws. */
 async function* readPaced(
   reply: StreamReply,
-  { firstMs, idleMs }: Times,
+  firstMs: number,
+  idleMs: number,
 ): AsyncGenerator<Uint8Array> {
   const bytes = reply.body[Symbol.asyncIterator]();
   let waitMs = firstMs;
