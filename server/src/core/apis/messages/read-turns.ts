@@ -12,7 +12,6 @@ import {
   mustBe,
   type LeftOut,
 } from '../read-call.ts';
-import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { mediaOf, statedMedia } from '../../chat/chat-media.ts';
 import { readParts, readResult, type PartKind, type PartKinds } from '../read-parts.ts';
 import { thoughtBlock } from '../thoughts.ts';
@@ -22,47 +21,85 @@ import { thoughtBlock } from '../thoughts.ts';
 const source: KnownFields = {
   fields: { ...each(text, 'type', 'media_type', 'data', 'url', 'file_id'), content: anything },
 };
-const mark = { type: text, [cacheMark]: cacheMarkShape };
-
 const messageShape: KnownFields = { fields: each(anything, 'role', 'content') };
 
-const toolChange: KnownFields = { fields: each(anything, 'type', 'tool') };
-
-/** The blocks that can be translated, with the fields that are read. */
-const blockShapes = {
-  text: { fields: { text, ...mark } },
-  image: { fields: { source, ...mark } },
-  document: { fields: { source, title: text, context: text, ...mark } },
-  search_result: { fields: { source: text, title: text, content: anything, ...mark } },
-  thinking: { fields: { type: text, thinking: text, signature: text } },
-  redacted_thinking: { fields: { type: text, data: text } },
-  tool_use: { fields: { id: filled, name: filled, input: inputCheck, caller: object, ...mark } },
-  tool_result: { fields: { tool_use_id: filled, is_error: boolean, content: anything, ...mark } },
-  tool_reference: { fields: { tool_name: filled, ...mark } },
-  tool_addition: toolChange,
-  tool_removal: toolChange,
-} satisfies Record<string, KnownFields>;
-
-type BlockType = keyof typeof blockShapes;
-
-const needs: Partial<Record<BlockType, readonly string[]>> = {
-  text: ['text'],
-  image: ['source'],
-  document: ['source'],
-  search_result: ['content'],
-  redacted_thinking: ['data'],
-  tool_use: ['id', 'name'],
-  tool_result: ['tool_use_id'],
-  tool_reference: ['tool_name'],
+/** The model can always call all tools of the call. */
+const toolChange: PartKind = {
+  fields: { tool: anything },
+  read(own, at, left) {
+    left.add(at, String(own.type));
+    return [];
+  },
 };
 
-function kindsOf(...named: BlockType[]): PartKinds {
-  const kinds = named.map((type): [string, PartKind] => {
-    const read: PartKind['read'] = (own, at, left) => blocksOf(type, own, at, left);
-    return [type, { ...blockShapes[type], read, needs: needs[type] ?? [] }];
-  });
-  return { kinds: Object.fromEntries(kinds), named, unread };
-}
+/** The blocks that can be translated, with the fields that are read. */
+const kinds = {
+  text: {
+    fields: { text },
+    needs: ['text'],
+    read: (own, at) => [{ type: 'text', text: String(own.text), at }],
+  },
+  image: {
+    fields: { source },
+    needs: ['source'],
+    read: (own, at) => {
+      const media = sourceOf(own, at, /^image\/[\w.+-]+$/, 'an image');
+      return [{ type: 'image', media, at }];
+    },
+  },
+  document: {
+    fields: { source, title: text, context: text },
+    needs: ['source'],
+    read: documentOf,
+  },
+  search_result: {
+    fields: { source: text, title: text, content: anything },
+    needs: ['content'],
+    read({ title, source: from, content }, at, left) {
+      const about = [title, from].filter(isFilled).join('\n');
+      const found = readParts(content, `${at}.content`, ofDocument, left);
+      return [...(about === '' ? [] : [{ type: 'text', text: about, at } as const]), ...found];
+    },
+  },
+  thinking: {
+    fields: { thinking: text, signature: text },
+    read: ({ thinking, signature }, at) => [
+      thoughtBlock('text', String(thinking ?? ''), signature, `${at}.signature`),
+    ],
+  },
+  redacted_thinking: {
+    fields: { data: text },
+    needs: ['data'],
+    read: ({ data }, at) => [thoughtBlock('hidden', '', data, `${at}.data`)],
+  },
+  tool_use: {
+    fields: { id: filled, name: filled, input: inputCheck, caller: object },
+    needs: ['id', 'name'],
+    read({ id, name, input }, at) {
+      const call = { id: String(id), name: String(name), input: givenInput(input) };
+      return [{ type: 'call', ...call, custom: false, at }];
+    },
+  },
+  tool_result: {
+    fields: { tool_use_id: filled, is_error: boolean, content: anything },
+    needs: ['tool_use_id'],
+    read({ tool_use_id, is_error, content }, at, left) {
+      const blocks = readResult(content, `${at}.content`, ofResult, left).filter(says);
+      const marked = blocks.some((block) => block.mark) && { mark: true as const };
+      const failed = is_error === true;
+      return [{ type: 'result', call: String(tool_use_id), blocks, failed, at, ...marked }];
+    },
+  },
+  tool_reference: {
+    fields: { tool_name: filled },
+    needs: ['tool_name'],
+    read: ({ tool_name }, at) => [
+      { type: 'text', text: `The tool ${String(tool_name)} is available.`, at },
+    ],
+  },
+  tool_addition: toolChange,
+  tool_removal: toolChange,
+} satisfies Record<string, PartKind>;
 
 /** Blocks of tools that ran at Anthropic, and of history that only Anthropic can read. */
 const unread = new Set([
@@ -77,7 +114,11 @@ const unread = new Set([
     .map((tool) => `${tool}_tool_result`),
 ]);
 
-const shown: BlockType[] = ['text', 'image', 'document', 'search_result'];
+function kindsOf(...named: (keyof typeof kinds)[]): PartKinds {
+  return { kinds: Object.fromEntries(named.map((type) => [type, kinds[type]])), named, unread };
+}
+
+const shown = ['text', 'image', 'document', 'search_result'] as const;
 const ofDocument = kindsOf('text', 'image');
 /** The result of a search for tools names those that it found. */
 const ofResult = kindsOf(...shown, 'tool_reference');
@@ -117,48 +158,6 @@ function turnOf(by: Role, content: unknown, path: string, at: string, left: Left
 function says(block: chat.Block): boolean {
   if (block.type === 'text') return block.text !== '';
   return block.type !== 'thought' || block.text !== '' || block.signature !== null;
-}
-
-/** `own`: the checked fields of the block. */
-function blocksOf(type: BlockType, own: Json, at: string, left: LeftOut): chat.Block[] {
-  switch (type) {
-    case 'text':
-      return [{ type, text: String(own.text), at }];
-    case 'image':
-      return [{ type, media: sourceOf(own, at, /^image\/[\w.+-]+$/, 'an image'), at }];
-    case 'document':
-      return documentOf(own, at, left);
-    case 'search_result': {
-      const { title, source: from, content } = own;
-      const about = [title, from].filter(isFilled).join('\n');
-      const said = readParts(content, `${at}.content`, ofDocument, left);
-      return [...(about === '' ? [] : [{ type: 'text', text: about, at } as const]), ...said];
-    }
-    case 'thinking':
-      return [thoughtBlock('text', String(own.thinking ?? ''), own.signature, `${at}.signature`)];
-    case 'redacted_thinking':
-      return [thoughtBlock('hidden', '', own.data, `${at}.data`)];
-    case 'tool_use': {
-      const { id, name, input } = own;
-      const call = { id: String(id), name: String(name), input: givenInput(input) };
-      return [{ type: 'call', ...call, custom: false, at }];
-    }
-    case 'tool_reference':
-      return [{ type: 'text', text: `The tool ${String(own.tool_name)} is available.`, at }];
-    case 'tool_addition':
-    case 'tool_removal':
-      // The model can always call all tools of the call.
-      left.add(at, type);
-      return [];
-    case 'tool_result': {
-      const { content } = own;
-      const said = isGiven(content) ? readResult(content, `${at}.content`, ofResult, left) : [];
-      const blocks = said.filter(says);
-      const failed = own.is_error === true;
-      const marked = blocks.some((block) => block.mark) && { mark: true as const };
-      return [{ type: 'result', call: String(own.tool_use_id), blocks, failed, at, ...marked }];
-    }
-  }
 }
 
 /** For each type of source, the field that holds its value. */
