@@ -23,18 +23,11 @@ export function readModel(value: unknown): string {
   return value;
 }
 
-export function readFlag(value: unknown, field: string): boolean {
-  if (!isGiven(value)) return false;
-  if (typeof value !== 'boolean') throw badField(field, 'true or false');
-  return value;
-}
-
-/** Null: not given. */
-export function readTokenLimit(value: unknown, field: string): number | null {
-  if (!isGiven(value)) return null;
-  if (!isCount(value) || value < 1) throw badField(field, 'an integer of at least 1');
-  return value;
-}
+/** The most tokens of a reply. */
+export const tokenLimit: Check = {
+  is: 'an integer of at least 1',
+  test: (value) => isCount(value) && value >= 1,
+};
 
 /** The shape of a field that is read by itself. */
 export const anything: Check = { is: 'anything', test: () => true };

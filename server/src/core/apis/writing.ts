@@ -213,16 +213,13 @@ const names = {
     refusal: 'messages[].refusal',
     audio: 'messages[].audio',
     detail: 'messages[].content[].image_url.detail',
-    strict: 'tools[].function.strict',
   },
   messages: {
     effort: 'output_config.effort',
     format: 'output_config.format',
     parallel: 'tool_choice.disable_parallel_tool_use',
     stop: 'stop_sequences',
-    user: 'metadata.user_id',
     thought: 'messages[].content[].thinking',
-    strict: 'tools[].strict',
   },
   responses: {
     effort: 'reasoning.effort',
@@ -234,7 +231,6 @@ const names = {
     phase: 'input[].phase',
     summary: 'reasoning.summary',
     detail: 'input[].content[].detail',
-    strict: 'tools[].strict',
   },
 } satisfies Record<ApiName, Record<string, string>>;
 

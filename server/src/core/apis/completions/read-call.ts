@@ -1,4 +1,4 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import * as checks from '../../check.ts';
 import type { Conversation, ReplyFormat, Tool, ToolChoice } from '../../chat/conversation.ts';
@@ -81,9 +81,10 @@ const shape: checks.KnownFields = {
   fields: {
     ...passingFields,
     ...optionalFields,
-    ...common.each(common.anything, 'model', 'messages', 'n', 'stream', 'metadata'),
-    stream_options: common.streamOptions,
-    ...common.each(common.anything, 'max_tokens', 'max_completion_tokens'),
+    ...common.each(common.anything, 'model', 'messages', 'n', 'metadata'),
+    stream: boolean,
+    stream_options: { fields: { ...common.streamOptions.fields, include_usage: boolean } },
+    ...common.each(common.tokenLimit, 'max_tokens', 'max_completion_tokens'),
   },
 };
 
@@ -127,10 +128,9 @@ export function readCompletionsCall(body: unknown): ReadCall {
     extras: extrasOf(call),
   };
   common.notePadding(call, left);
-  common.readFlag(objectOf(call.stream_options).include_usage, 'stream_options.include_usage');
   return {
     model,
-    stream: common.readFlag(call.stream, 'stream'),
+    stream: call.stream === true,
     max_tokens: maxTokens(call),
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
@@ -144,12 +144,11 @@ function extrasOf(call: Json): Json {
   return extras;
 }
 
-function maxTokens(call: Json): number | null {
-  const usual = common.readTokenLimit(call.max_tokens, 'max_tokens');
-  const newer = common.readTokenLimit(call.max_completion_tokens, 'max_completion_tokens');
-  if (usual !== null && newer !== null && usual !== newer)
+function maxTokens({ max_tokens, max_completion_tokens }: Json): number | null {
+  const limits = [max_tokens, max_completion_tokens].filter(isCount);
+  if (new Set(limits).size > 1)
     throw badField('max_completion_tokens', 'equal to max_tokens if both are given');
-  return usual ?? newer;
+  return limits[0] ?? null;
 }
 
 function readSettings(call: Json): Conversation['settings'] {

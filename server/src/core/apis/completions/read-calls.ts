@@ -41,7 +41,7 @@ export function callPieces(calls: Calls) {
   return {
     add({ tool_calls, function_call }: Json, isWhole: boolean): void {
       const list = pieces.listOf(tool_calls).filter(isObject);
-      const called = pieces.valueIn(function_call);
+      const called = pieces.jsonIn(function_call);
       const old = isObject(called) ? sentCall({ function: called }) : null;
       // Some servers repeat a call in the old field.
       const isOld = list.length === 0 && last === undefined && old !== null;
@@ -65,7 +65,7 @@ export function callPieces(calls: Calls) {
 function sentCall(piece: Json): SentCall {
   const isCustom = piece.type === 'custom' || (piece.type !== 'function' && isObject(piece.custom));
   const own = [piece[isCustom ? 'custom' : 'function'], piece.function, piece.custom]
-    .map(pieces.valueIn)
+    .map(pieces.jsonIn)
     .find(isObject);
   const { name, args, parameters, arguments: json, input } = own ?? piece;
   // Some servers leave the usual field empty.

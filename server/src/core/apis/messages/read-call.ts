@@ -1,4 +1,4 @@
-import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
+import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 import { badField, badRequest } from '../../bad-request.ts';
 import * as checks from '../../check.ts';
 import * as common from '../read-call.ts';
@@ -19,7 +19,9 @@ const format: checks.KnownFields = { fields: { type: text, schema: object } };
 
 const shape: checks.KnownFields = {
   fields: {
-    ...common.each(common.anything, 'model', 'max_tokens', 'stream', 'system', 'messages'),
+    ...common.each(common.anything, 'model', 'system', 'messages'),
+    max_tokens: common.tokenLimit,
+    stream: boolean,
     tools: {
       list: {
         fields: {
@@ -46,7 +48,7 @@ const shape: checks.KnownFields = {
 
 /** @throws ApiError `bad_request` or `bad_messages`, which names the caller's field. */
 export function readMessagesCall(body: Json): ReadCall {
-  if (!isGiven(body.max_tokens)) throw badField('max_tokens', 'an integer of at least 1');
+  if (!isGiven(body.max_tokens)) throw badField('max_tokens', common.tokenLimit.is);
   return readPrompt(body);
 }
 
@@ -70,8 +72,8 @@ export function readPrompt(body: Json): ReadCall {
   };
   return {
     model,
-    stream: common.readFlag(body.stream, 'stream'),
-    max_tokens: common.readTokenLimit(body.max_tokens, 'max_tokens'),
+    stream: call.stream === true,
+    max_tokens: isCount(call.max_tokens) ? call.max_tokens : null,
     conversation,
     metadata: null,
     ignored: [...left.names],

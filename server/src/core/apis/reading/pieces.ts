@@ -37,18 +37,9 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : isObject(value) ? [value] : [];
 }
 
-/** A value, perhaps as JSON in a text. */
-export function valueIn(value: unknown): unknown {
-  try {
-    return typeof value === 'string' ? (JSON.parse(value) as unknown) : value;
-  } catch {
-    return value;
-  }
-}
-
 /** The items of a list, also if they came as JSON, as the only one, or by their numbers. */
 export function numberedIn(given: unknown): unknown[] {
-  const value = valueIn(given);
+  const value = jsonIn(given);
   if (!isObject(value)) return listOf(value);
   const all = Object.entries(value);
   const isNumbered = all.length > 0 && all.every(([key]) => wholeNumberIn(key) !== null);

@@ -30,17 +30,10 @@ const shortText: checks.Check = {
 
 const shape: checks.KnownFields = {
   fields: {
-    ...common.each(
-      common.anything,
-      ...stored,
-      'model',
-      'input',
-      'tools',
-      'tool_choice',
-      'max_output_tokens',
-      'max_tokens',
-    ),
-    ...common.each(common.anything, 'background', 'store', 'stream'),
+    ...common.each(common.anything, ...stored, 'model', 'input', 'tools', 'tool_choice'),
+    ...common.each(common.tokenLimit, 'max_output_tokens', 'max_tokens'),
+    ...common.each(common.anything, 'background', 'store'),
+    stream: boolean,
     stream_options: common.streamOptions,
     temperature: number,
     top_p: number,
@@ -95,11 +88,8 @@ export function readResponsesCall(body: Json): ReadCall {
   };
   return {
     model,
-    stream: common.readFlag(body.stream, 'stream'),
-    max_tokens:
-      common.readTokenLimit(body.max_output_tokens, 'max_output_tokens') ??
-      common.readTokenLimit(body.max_tokens, 'max_tokens') ??
-      maxTokensDefault,
+    stream: call.stream === true,
+    max_tokens: [call.max_output_tokens, call.max_tokens].find(isCount) ?? maxTokensDefault,
     conversation,
     metadata: readMetadata(call.metadata, 'metadata'),
     ignored: [...withoutEffect(body), ...left.names],
