@@ -10,20 +10,33 @@ export function callPieces(calls: Calls) {
   const byId = new Map<string, OpenCall>();
   let last: OpenCall | undefined;
   /** The call in the field that was there before `tool_calls`. */
-  let legacy: OpenCall | undefined;
+  let older: OpenCall | undefined;
 
-  function callOf(sent: SentCall, index: number | null): OpenCall | undefined {
-    const ofId = byId.get(sent.id);
+  /** Undefined: the reply has more calls than any model makes. */
+  function callOf(piece: SentCall, index: number | null): OpenCall | undefined {
+    const ofId = byId.get(piece.id);
     const there = index === null ? (ofId ?? last) : byIndex.get(index);
-    const isKnown = sent.id !== '' && ofId !== undefined;
-    const isBare = sent.id === '' && sent.name === '';
+    if (there !== undefined && goesOn(there, piece, ofId !== undefined)) return there;
     // Some servers count the index on within a call.
+    const isBare = piece.id === '' && piece.name === '';
     if (there === undefined && isBare && last?.isComplete() === false) return last;
-    if (there !== undefined && goesOn(there, sent, isKnown)) return there;
-    if (isKnown && sent.name === '') return ofId;
+    if (ofId !== undefined && piece.name === '') return ofId;
     const call = calls.open() ?? undefined;
     if (call !== undefined && index !== null) byIndex.set(index, call);
     return call;
+  }
+
+  function addPiece(piece: SentCall, index: number | null): void {
+    last = callOf(piece, index);
+    if (last === undefined || isRepeat(last, piece)) return;
+    last.add(piece);
+    if (piece.id !== '' && !byId.has(piece.id)) byId.set(piece.id, last);
+  }
+
+  function addOlder(piece: SentCall): void {
+    if (older === undefined && piece.name + piece.input === '') return;
+    older ??= calls.open() ?? undefined;
+    older?.add(piece);
   }
 
   /** Takes the calls of a whole message, after pieces of some of them may have come. */
@@ -42,22 +55,16 @@ export function callPieces(calls: Calls) {
     add({ tool_calls, function_call }: Json, isWhole: boolean): void {
       const list = pieces.listOf(tool_calls).filter(isObject);
       const called = pieces.jsonIn(function_call);
-      const old = isObject(called) ? sentCall({ function: called }) : null;
-      // Some servers repeat a call in the old field.
-      const isOld = list.length === 0 && last === undefined && old !== null;
-      if (isWhole) return addWhole(isOld ? [old] : list.map(sentCall));
-      for (const [position, piece] of list.entries()) {
-        const sent = sentCall(piece);
-        const index = pieces.wholeNumberIn(piece.index) ?? (list.length > 1 ? position : null);
-        last = callOf(sent, index);
-        if (last === undefined || isRepeat(last, sent)) continue;
-        last.add(sent);
-        if (sent.id !== '' && !byId.has(sent.id)) byId.set(sent.id, last);
-      }
-      if (isOld && (legacy !== undefined || old.name + old.input !== '')) {
-        legacy ??= calls.open() ?? undefined;
-        legacy?.add(old);
-      }
+      // Some servers repeat a call in the older field.
+      const isOlder = list.length === 0 && last === undefined && isObject(called);
+      const all = isOlder ? [sentCall({ function: called })] : list.map(sentCall);
+      if (isWhole) addWhole(all);
+      else if (isOlder) all.forEach(addOlder);
+      else
+        for (const [position, piece] of all.entries()) {
+          const index = pieces.wholeNumberIn(list[position]!.index);
+          addPiece(piece, index ?? (all.length > 1 ? position : null));
+        }
     },
   };
 }
