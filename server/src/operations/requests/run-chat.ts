@@ -151,7 +151,7 @@ async function passOn<T>(
     const fail = () => Promise.reject<T>(error as Error);
     return { take: () => false, end: fail, fail };
   });
-  const { reply, end, refusal, error } = await readAll(events, run, deps, abort, reader.take);
+  const { reply, end, refusal, error } = await readReply(events, run, deps, abort, reader.take);
   try {
     settled = await settle(run, deps, reply, end, refusal);
   } catch (unwritten) {
@@ -175,7 +175,7 @@ interface ReadReply {
 }
 
 /** Reads a reply to its end, or for as long as it is worth it. */
-async function readAll(
+async function readReply(
   source: AsyncIterable<ReplyEvent>,
   run: RoutedRun,
   deps: ChatDeps,
@@ -191,10 +191,9 @@ async function readAll(
   try {
     for (let next = await events.next(); !next.done; next = await events.next()) {
       const event = next.value;
-      if (isTaken && !(isTaken = await deliver(event, take, read, signal))) {
-        if (signal.aborted) read.end = unfinishedEnd(run, signal, read.reply);
-        // The rest is read for its usage if an outside service bills it.
-        else if (run.model.on_disconnect !== 'finish') read.end = 'abandoned';
+      if (isTaken) {
+        isTaken = await deliver(event, take, read, signal);
+        if (!isTaken) read.end = unreadEnd(run, signal, read.reply);
         if (read.end !== 'complete') break;
       }
       // Added only now: a caller who has left meanwhile did not get this piece.
@@ -249,6 +248,12 @@ function lateRefusal(error: unknown, run: ChatRun, reply: GatheredReply): ApiErr
   if (refused === null) return null;
   const isTooLong = refused.refusal.reason === 'messages_too_long';
   return isTooLong || reply.text() === '' ? rejection(refused, run) : null;
+}
+
+/** The end of a reply that nobody reads on. An outside service bills it, so its usage is read. */
+function unreadEnd(run: ChatRun, signal: AbortSignal, reply: GatheredReply): bills.DeliveryEnd {
+  if (signal.aborted) return unfinishedEnd(run, signal, reply);
+  return run.model.on_disconnect === 'finish' ? 'complete' : 'abandoned';
 }
 
 /** How an unfinished reply is billed: as abandoned by the caller, or as broken off. */
