@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { isObject, isWithinDepth, type Json } from '../../lib/json.ts';
 import { exactJson } from '../../lib/long-integers.ts';
 import type { ApiName, Block, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
-import { isFilled } from '../check.ts';
+import { givenFields, isFilled } from '../check.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
-import type { ReplyContext, ApiDialect } from './api.ts';
+import type { ReplyContext, ApiDialect, WrittenCall } from './api.ts';
 import { depthMax } from './reading/pieces.ts';
 
 /** The writers of calls in all three APIs share these parts. */
@@ -16,6 +16,8 @@ export interface WriteContext<M extends ApiDialect = ApiDialect> {
   names: ToolNames;
   /** The caller's names of what the upstream cannot be told. */
   ignored: Set<string>;
+  /** Fields of messages in the body that only some servers know. */
+  fields: Set<string>;
 }
 
 export function openWriting<M extends ApiDialect>(
@@ -23,13 +25,33 @@ export function openWriting<M extends ApiDialect>(
   dialect: M,
 ): WriteContext<M> {
   const names = toolNames(conversation.tools, dialect.tool_name_max);
-  return { conversation, dialect, names, ignored: new Set() };
+  return { conversation, dialect, names, ignored: new Set(), fields: new Set() };
+}
+
+export function writtenCall(body: Json, { names, ignored, fields }: WriteContext): WrittenCall {
+  return { body, ignored: [...ignored], names: names.shortened, fields };
 }
 
 /** Says nothing, and notes this. `what`: a setting, an extra field, or a part of a turn. */
 export function omitField({ conversation, ignored }: WriteContext, what: string): Json {
   ignored.add(callersName(conversation.api, what));
   return {};
+}
+
+/** The given fields that the upstream takes. Notes the others. */
+export function takenFields(
+  writing: WriteContext,
+  fields: Json,
+  isTaken: (name: string) => boolean,
+): Json {
+  const given = Object.entries(givenFields(fields));
+  for (const [name] of given) if (!isTaken(name)) omitField(writing, name);
+  return Object.fromEntries(given.filter(([name]) => isTaken(name)));
+}
+
+/** Notes those of these fields that are given. */
+export function omitFields(writing: WriteContext, fields: Json): void {
+  takenFields(writing, fields, () => false);
 }
 
 /** As `omitField`, in place of blocks. */
@@ -71,7 +93,7 @@ export function choiceOf(
   const { mode, tool, only } = choice;
   const custom = customNames(tools);
   const choiceOfTool = (own: string) =>
-    chosen(custom.has(own) ? 'custom' : 'function', names.sent(own));
+    chosen(custom.has(own) ? 'custom' : 'function', names.short(own));
   if (tool !== null) return choiceOfTool(tool);
   const word = mode && modes[mode];
   return only === null ? word : allowed({ mode: word ?? 'auto', tools: only.map(choiceOfTool) });
@@ -146,22 +168,22 @@ function customNames(tools: readonly Tool[]): Set<string> {
 /** Names of tools for an upstream that takes only short and plain ones. */
 interface ToolNames {
   /** The name that the upstream gets. */
-  sent: (own: string) => string;
+  short: (own: string) => string;
   /** The caller's names, by those that were changed. */
   shortened: ReadonlyMap<string, string>;
 }
 
 function toolNames(tools: readonly Tool[], max: number): ToolNames {
-  const sent = new Map<string, string>();
+  const short = new Map<string, string>();
   const shortened = new Map<string, string>();
   for (const { name } of tools) {
     const own = shortName(name, max);
     if (own === name) continue;
-    sent.set(name, own);
+    short.set(name, own);
     shortened.set(own, name);
   }
   // A call of an earlier turn may name a tool that is no longer offered.
-  return { sent: (own) => sent.get(own) ?? shortName(own, max), shortened };
+  return { short: (own) => short.get(own) ?? shortName(own, max), shortened };
 }
 
 /** A name that OpenAI's and Anthropic's models take: of others, the beginning and a hash. */

@@ -22,9 +22,7 @@ export interface CompletionsDialect extends ApiDialect {
   include_usage: boolean;
 }
 
-interface CompletionsContext extends common.WriteContext<CompletionsDialect> {
-  fields: Set<string>;
-}
+type CompletionsContext = common.WriteContext<CompletionsDialect>;
 
 /** Writes a call in OpenAI's chat completions. */
 export function writeCompletionsCall(
@@ -32,12 +30,10 @@ export function writeCompletionsCall(
   { model, max_tokens, stream }: CallSettings,
   dialect: CompletionsDialect,
 ): WrittenCall {
-  const fields = new Set<string>();
   const conversation = dialect.custom_tools ? given : common.withoutCustom(given);
-  const writing = { ...common.openWriting(conversation, dialect), fields };
-  const { names, ignored } = writing;
+  const writing = common.openWriting(conversation, dialect);
   const body = givenFields({
-    ...extrasOf(writing),
+    ...optionalsOf(conversation.extras, writing),
     ...settingsOf(writing),
     ...toolsOf(writing),
     response_format: formatOf(conversation),
@@ -47,33 +43,25 @@ export function writeCompletionsCall(
     ...(stream && { stream: true }),
     ...(stream && dialect.include_usage && { stream_options: { include_usage: true } }),
   });
-  return { body, ignored: [...ignored], names: names.shortened, fields };
+  return common.writtenCall(body, writing);
 }
 
-function extrasOf(writing: CompletionsContext): Json {
-  const { conversation, dialect } = writing;
-  const given = Object.entries(conversation.extras);
-  const isDropped = (name: string) =>
-    Object.hasOwn(optionalFields, name) && !dialect.passes.has(name);
-  for (const [name] of given) if (isDropped(name)) common.omitField(writing, name);
-  return Object.fromEntries(given.filter(([name]) => !isDropped(name)));
+function optionalsOf(fields: Json, writing: CompletionsContext): Json {
+  const { passes } = writing.dialect;
+  const isTaken = (name: string) => !Object.hasOwn(optionalFields, name) || passes.has(name);
+  return common.takenFields(writing, fields, isTaken);
 }
 
 function settingsOf(writing: CompletionsContext): Json {
-  const { conversation, dialect } = writing;
+  const { conversation } = writing;
   const { settings } = conversation;
-  const { temperature, top_p, stop, verbosity, logprobs, top_logprobs } = settings;
-  const optional = (name: 'top_k' | 'thinking', value: unknown) => {
-    if (value === null) return {};
-    return dialect.passes.has(name) ? { [name]: value } : common.omitField(writing, name);
-  };
+  const { temperature, top_p, top_k, stop, verbosity, logprobs, top_logprobs, summary } = settings;
   const thinking = common.dropsThinking(conversation) ? settings.thinking : null;
-  if (settings.summary !== null) common.omitField(writing, 'summary');
+  common.omitFields(writing, { summary });
   return {
     temperature,
     top_p,
-    ...optional('top_k', settings.top_k),
-    ...optional('thinking', thinking && givenFields({ ...thinking })),
+    ...optionalsOf({ top_k, thinking: thinking && givenFields({ ...thinking }) }, writing),
     stop: stop.length > 0 ? stop : null,
     reasoning_effort: common.sentEffort(conversation, writing.ignored),
     verbosity,
@@ -106,7 +94,7 @@ function toolsOf(writing: CompletionsContext): Json {
 
 function toolOf(tool: chat.Tool, writing: CompletionsContext): Json {
   const { description, parameters, strict, custom } = tool;
-  const named = { name: writing.names.sent(tool.name), description };
+  const named = { name: writing.names.short(tool.name), description };
   const mark = common.cacheControlOf(tool.mark, writing);
   const own = givenFields({ ...named, parameters, strict });
   if (custom === null) return { type: 'function', function: own, ...mark };
@@ -201,19 +189,13 @@ function messageOf(turn: chat.Turn, blocks: chat.Block[], writing: CompletionsCo
   const [thoughts, proofs] = thoughtsIn(blocks, writing);
   const refusals = turn.listed ? [] : blocks.filter((block) => block.type === 'refusal');
   const shown = blocks.filter(isShown).filter((block) => turn.listed || block.type !== 'refusal');
-  const optional = (field: string, what: string, value: unknown) => {
-    if (!value) return {};
-    return dialect.message_fields.has(field)
-      ? sentField(field, value, writing)
-      : common.omitField(writing, what);
-  };
   const refusal = refusals.map(({ text }) => text).join('');
+  const optional = { name, refusal: refusal || null, audio: audio_id && { id: audio_id } };
+  const isTaken = (field: string) => dialect.message_fields.has(field);
   return {
     role,
     content: contentOf(shown, turn, calls.length > 0 || refusal !== '', writing),
-    ...optional('name', 'name', name),
-    ...optional('refusal', 'refusal', refusal),
-    ...optional('audio', 'audio', audio_id && { id: audio_id }),
+    ...ofMessage(common.takenFields(writing, optional, isTaken), writing),
     ...thoughtsOf(thoughts, writing),
     ...proofOf(null, proofs, writing),
     ...(calls.length > 0 && { tool_calls: calls.map((call) => callOf(call, proofs, writing)) }),
@@ -266,11 +248,9 @@ function thoughtsIn(
   return [thoughts.filter((each) => !isProof(each)), new Map(proofs)];
 }
 
-function proofOf(call: string | null, proofs: Proofs, { fields }: CompletionsContext): Json {
+function proofOf(call: string | null, proofs: Proofs, writing: CompletionsContext): Json {
   const proof = proofs.get(call);
-  if (proof === undefined) return {};
-  fields.add('extra_content');
-  return googleExtra(proof);
+  return proof === undefined ? {} : ofMessage(googleExtra(proof), writing);
 }
 
 /** Servers get the reasoning in the fields that they know; it counts there once. */
@@ -289,19 +269,20 @@ function thoughtsOf(thoughts: chat.ThoughtBlock[], writing: CompletionsContext):
   if ((text !== '' && name === undefined) || details.length + plain.length < thoughts.length)
     common.omitField(writing, 'thought');
   return {
-    ...(name !== undefined && text !== '' && sentField(name, text, writing)),
-    ...(details.length > 0 && sentField('reasoning_details', details.map(detailOf), writing)),
+    ...(name !== undefined && text !== '' && ofMessage({ [name]: text }, writing)),
+    ...(details.length > 0 && ofMessage({ reasoning_details: details.map(detailOf) }, writing)),
   };
 }
 
-function sentField(field: string, value: unknown, { fields }: CompletionsContext): Json {
-  fields.add(field);
-  return { [field]: value };
+/** Fields of a message that a server may refuse: then the call is sent without them. */
+function ofMessage(own: Json, { fields }: CompletionsContext): Json {
+  for (const field of Object.keys(own)) fields.add(field);
+  return own;
 }
 
 function callOf(call: chat.CallBlock, proofs: Proofs, writing: CompletionsContext): Json {
   if (call.mark) common.omitField(writing, cacheMark);
-  const own = { ...call, id: idOf(call.id, writing), name: writing.names.sent(call.name) };
+  const own = { ...call, id: idOf(call.id, writing), name: writing.names.short(call.name) };
   return { ...common.toolCallOf(own), ...proofOf(call.id, proofs, writing) };
 }
 

@@ -35,10 +35,8 @@ export function writeMessagesCall(
 ): WrittenCall {
   const conversation = common.withoutCustom(given);
   const writing = { ...common.openWriting(conversation, dialect), max_tokens, ids: callIds() };
-  const { stop, user } = conversation.settings;
-  for (const name of Object.keys(conversation.extras)) common.omitField(writing, name);
-  for (const name of ['verbosity', 'logprobs', 'top_logprobs'] as const)
-    if (conversation.settings[name] !== null) common.omitField(writing, name);
+  const { stop, user, verbosity, logprobs, top_logprobs } = conversation.settings;
+  common.omitFields(writing, { ...conversation.extras, verbosity, logprobs, top_logprobs });
   const thinking = thinkingOf(writing);
   const asked = conversation.settings.thinking;
   if (asked && (thinking === undefined || isOn(thinking) === (asked.type === 'disabled')))
@@ -57,18 +55,16 @@ export function writeMessagesCall(
     metadata: user ? { user_id: user } : undefined,
     stream: stream || undefined,
   });
-  return { body, ignored: [...writing.ignored], names: writing.names.shortened, fields: new Set() };
+  return common.writtenCall(body, writing);
 }
 
 function samplingOf(thinking: Json | undefined, writing: MessagesContext): Json {
   const { temperature, top_p, top_k } = writing.conversation.settings;
-  const all = { temperature, top_p: temperature !== null && top_p === 1 ? null : top_p, top_k };
-  const given = Object.entries(all).filter(([, value]) => value !== null);
   // Anthropic refuses them beside thinking, and its newer models `top_p` beside a temperature.
   const takesAny = writing.dialect.sampling && !isOn(thinking);
-  const takes = (name: string) => takesAny && (name !== 'top_p' || temperature === null);
-  for (const [name] of given) if (!takes(name)) common.omitField(writing, name);
-  return Object.fromEntries(given.filter(([name]) => takes(name)));
+  const all = { temperature, top_p: temperature !== null && top_p === 1 ? null : top_p, top_k };
+  const isTaken = (name: string) => takesAny && (name !== 'top_p' || temperature === null);
+  return common.takenFields(writing, all, isTaken);
 }
 
 function configOf(thinking: Json | undefined, writing: MessagesContext): Json | undefined {
@@ -147,7 +143,7 @@ function toolOf(
   writing: MessagesContext,
 ) {
   return {
-    name: writing.names.sent(name),
+    name: writing.names.short(name),
     ...(isFilled(description) && { description }),
     input_schema: parameters ?? common.anyObject,
     ...(strict === true && { strict }),
@@ -160,7 +156,7 @@ function choiceOf(writing: MessagesContext): Json | undefined {
   const { choice, parallel } = conversation;
   if (choice.only?.length === 0 && choice.mode === 'any') common.omitField(writing, 'tool_choice');
   const single = parallel === false && { disable_parallel_tool_use: true };
-  if (choice.tool !== null) return { type: 'tool', name: names.sent(choice.tool), ...single };
+  if (choice.tool !== null) return { type: 'tool', name: names.short(choice.tool), ...single };
   if (choice.mode === 'none' || choice.only?.length === 0) return { type: 'none' };
   if (choice.mode === null && !single) return undefined;
   return { type: choice.mode ?? 'auto', ...single };
@@ -207,8 +203,7 @@ function addMessage(messages: Message[], role: Message['role'], content: Json[])
 }
 
 function blocksOf({ by, blocks, name, audio_id }: chat.Turn, writing: MessagesContext): Json[] {
-  if (name !== null) common.omitField(writing, 'name');
-  if (audio_id !== undefined) common.omitField(writing, 'audio');
+  common.omitFields(writing, { name, audio: audio_id });
   common.omitPhase(blocks, writing);
   return blocks.flatMap((block) =>
     blockOf(block, by, writing).map((each) => ({
@@ -254,7 +249,7 @@ function blockOf(block: chat.Block, by: chat.Turn['by'], writing: MessagesContex
       const { id, name } = block;
       const input = common.toolInput(block.input);
       return [
-        { type: 'tool_use', id: writing.ids.ofCall(id), name: writing.names.sent(name), input },
+        { type: 'tool_use', id: writing.ids.ofCall(id), name: writing.names.short(name), input },
       ];
     }
     case 'result': {

@@ -28,9 +28,8 @@ export function writeResponsesCall(
     ...common.openWriting(conversation, dialect),
     custom: new Set(),
   };
-  const { names, ignored } = writing;
   const { temperature, top_p, top_logprobs, logprobs, summary, proofs } = conversation.settings;
-  const effort = common.sentEffort(conversation, ignored);
+  const effort = common.sentEffort(conversation, writing.ignored);
   const input = conversation.turns.flatMap((turn) => itemsOf(turn, writing));
   if (input.length === 0) throw saysNothing(conversation);
   const isThinking = isFilled(effort) && effort !== 'none';
@@ -55,7 +54,7 @@ export function writeResponsesCall(
     ...toolsOf(writing),
     stream: stream || null,
   });
-  return { body, ignored: [...ignored], names: names.shortened, fields: new Set() };
+  return common.writtenCall(body, writing);
 }
 
 const known = new Set(['prompt_cache_key', 'safety_identifier']);
@@ -63,12 +62,13 @@ const known = new Set(['prompt_cache_key', 'safety_identifier']);
 function extrasOf(writing: ResponsesContext): Json {
   const { conversation, dialect } = writing;
   const { extras, settings } = conversation;
-  const isSent = (name: string) => known.has(name) && dialect.passes.has(name);
-  for (const name of Object.keys(extras)) if (!isSent(name)) common.omitField(writing, name);
-  if (settings.stop.length > 0) common.omitField(writing, 'stop');
-  if (settings.top_k !== null) common.omitField(writing, 'top_k');
-  if (common.dropsThinking(conversation)) common.omitField(writing, 'thinking');
-  return Object.fromEntries(Object.entries(extras).filter(([name]) => isSent(name)));
+  const { top_k, thinking } = settings;
+  const stop = settings.stop.length > 0 ? settings.stop : null;
+  const isTaken = (name: string) => known.has(name) && dialect.passes.has(name);
+  const taken = common.takenFields(writing, extras, isTaken);
+  const isDropped = common.dropsThinking(conversation);
+  common.omitFields(writing, { stop, top_k, thinking: isDropped ? thinking : null });
+  return taken;
 }
 
 function textOf({ format, settings: { verbosity } }: Conversation): Json | null {
@@ -97,7 +97,7 @@ function toolOf(
   writing: ResponsesContext,
 ) {
   if (mark) common.omitField(writing, 'cache_control');
-  const name = writing.names.sent(own);
+  const name = writing.names.short(own);
   if (custom !== null) {
     const format = custom.grammar && { type: 'grammar', ...custom.grammar };
     return givenFields({ type: 'custom', name, description, format });
@@ -108,8 +108,7 @@ function toolOf(
 
 /** The blocks become items in the order in which they were said. */
 function itemsOf(turn: Turn, writing: ResponsesContext): Json[] {
-  if (turn.name !== null) common.omitField(writing, 'name');
-  if (turn.audio_id !== undefined) common.omitField(writing, 'audio');
+  common.omitFields(writing, { name: turn.name, audio: turn.audio_id });
   const items: Json[] = [];
   let content: Json[] = [];
   let phase: string | undefined;
@@ -146,7 +145,7 @@ function itemOf(block: Block, writing: ResponsesContext): Json[] {
     case 'call': {
       const { id, input, custom } = block;
       const call_id = common.shortId(id, 64);
-      const name = writing.names.sent(block.name);
+      const name = writing.names.short(block.name);
       if (!custom) return [{ type: 'function_call', call_id, name, arguments: input }];
       writing.custom.add(id);
       return [{ type: 'custom_tool_call', call_id, name, input }];
