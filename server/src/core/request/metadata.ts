@@ -12,7 +12,7 @@ const valueMax = 512;
 
 export const metadataHeader = 'x-metadata';
 
-export const metadataCheck: Check = {
+const metadataCheck: Check = {
   is: `an object of at most ${pairsMax} texts of at most ${valueMax} characters, with names of 1 to ${nameMax} characters, all without NUL`,
   test: (value) => {
     const pairs = isObject(value) ? Object.entries(value) : null;

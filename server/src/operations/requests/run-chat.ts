@@ -151,7 +151,7 @@ async function passOn<T>(
     const fail = () => Promise.reject<T>(error as Error);
     return { take: () => false, end: fail, fail };
   });
-  const { reply, end, refusal, error } = await readReply(events, run, deps, abort, reader.take);
+  const { reply, end, refusal, error } = await readEvents(events, run, deps, abort, reader.take);
   try {
     settled = await settle(run, deps, reply, end, refusal);
   } catch (unwritten) {
@@ -175,7 +175,7 @@ interface ReadReply {
 }
 
 /** Reads a reply to its end, or for as long as it is worth it. */
-async function readReply(
+async function readEvents(
   source: AsyncIterable<ReplyEvent>,
   run: RoutedRun,
   deps: ChatDeps,

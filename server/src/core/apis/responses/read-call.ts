@@ -3,7 +3,7 @@ import { badField, badRequest } from '../../bad-request.ts';
 import * as checks from '../../check.ts';
 import type { Conversation, ReplyFormat } from '../../chat/conversation.ts';
 import * as common from '../read-call.ts';
-import { metadataCheck, readMetadata } from '../../request/metadata.ts';
+import { readMetadata } from '../../request/metadata.ts';
 import type { ReadCall } from '../api.ts';
 import { readInput } from './read-input.ts';
 import { offeredIn, readTools } from './tools.ts';
@@ -57,9 +57,9 @@ const shape: checks.KnownFields = {
     },
     include: { list: text },
     parallel_tool_calls: boolean,
+    metadata: common.anything,
     // The reply repeats these, so they are short.
     max_tool_calls: integer,
-    metadata: metadataCheck,
     prompt_cache_key: shortText,
     safety_identifier: shortText,
     truncation: oneOf('auto', 'disabled'),

@@ -58,8 +58,8 @@ export function replyItems(readers: Readers) {
   }
 
   function find(place: ItemFacts): OpenItem | undefined {
-    const { type, at, id } = place;
-    const alike = items.filter((each) => each.place.type === type && !hasOtherCall(each, place));
+    const { at, id } = place;
+    const alike = items.filter((each) => isAlike(each, place));
     const isThere = (each: OpenItem) => at === null || (each.place.at ?? at) === at;
     return (
       alike.findLast((each) => isSameId(each, place) && isThere(each)) ??
@@ -98,13 +98,13 @@ export function replyItems(readers: Readers) {
         if (item) rest.delete(item);
         return item;
       };
-      const list = output.map((own) => ({ own, place: placeOf(own, null) }));
-      const known = list.map(({ place }) => place && take((item) => isSameId(item, place)));
-      for (const [i, { own, place }] of list.entries()) {
-        if (place === null) continue;
-        const isNext = (item: OpenItem) =>
-          item.place.type === place.type && !hasOtherCall(item, place);
-        (known[i] ?? take(isNext) ?? open(place))?.addWhole(own);
+      const list = output.flatMap((own) => {
+        const place = placeOf(own, null);
+        return place ? [{ own, place, known: take((item) => isSameId(item, place)) }] : [];
+      });
+      for (const { own, place, known } of list) {
+        const item = known ?? take((each) => isAlike(each, place)) ?? open(place);
+        item?.addWhole(own);
       }
     },
   };
@@ -127,8 +127,10 @@ const itemTypes: Readonly<Record<string, ItemType>> = {
   custom_tool_call: 'call',
 };
 
-function hasOtherCall({ place }: OpenItem, { call_id }: ItemFacts): boolean {
-  return place.call_id !== '' && call_id !== '' && place.call_id !== call_id;
+/** Whether nothing but the id tells that it is another item. */
+function isAlike({ place }: OpenItem, { type, call_id }: ItemFacts): boolean {
+  const hasOtherCall = place.call_id !== '' && call_id !== '' && place.call_id !== call_id;
+  return place.type === type && !hasOtherCall;
 }
 
 function isSamePlace(one: ItemFacts, other: ItemFacts): boolean {
