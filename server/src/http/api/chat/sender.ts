@@ -112,7 +112,7 @@ export class Sender {
       },
       end: ({ failed, refusal, broken, usage, charge }) => {
         if (failed) throw refusal ?? noAnswer(broken?.error ?? 'no output', this.#deps);
-        // What this very call costs: a repeat costs nothing.
+        // The cost of this very call: a repeat costs nothing.
         reply.header('x-charge-usd-micro', String(charge));
         reply.type('application/json; charset=utf-8');
         return JSON.stringify(this.#writer.whole(usage));
