@@ -1,7 +1,6 @@
 import { readReply, readWhole, ReplyBroken, type WholeReply } from '../../core/apis/read-reply.ts';
 import type { CallSettings, ApiDialect, OpenReader, WrittenCall } from '../../core/apis/api.ts';
 import { replyContextOf } from '../../core/apis/writing.ts';
-import { mediaBlocks } from '../../core/chat/chat-media.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import type { Usage } from '../../core/chat/usage.ts';
@@ -78,11 +77,8 @@ export function createChat(
       ...(!stream && { timeoutMs: 2 * firstMs }),
       signal,
     });
-    const { status, headers } = reply;
-    if (!isSuccess(status)) {
-      const head = await headOf(decodeBody(reply, errorMaxBytes));
-      return wire.refusal({ status, headers, body: head }, model);
-    }
+    if (!isSuccess(reply.status)) return refusalIn(reply, model, wire);
+    const { headers } = reply;
     const faults = explainFaults(wire, (error) => wire.inBand(error, headers, model));
     const context = replyContextOf(call.request_id, call.conversation, names);
     const bytes = stream ? readPaced(reply, firstMs, idleMs) : reply.body;
@@ -97,18 +93,16 @@ export function createChat(
     const refused = new Set(untaken);
     const body = new JsonBody();
     const place = { body, inline: options.inline_images, readsText: form.readsText };
-    const cacheControl = form.dialect.cacheControl && call.cacheControl;
+    const cacheControl = call.cacheControl && form.dialect.cacheControl;
     const write = (conversation: Conversation) => {
-      const message_fields = new Set(form.dialect.message_fields);
-      for (const field of refused) message_fields.delete(field);
-      const dialect = { ...form.dialect, cacheControl, message_fields };
+      const fields = [...form.dialect.message_fields].filter((field) => !refused.has(field));
+      const dialect = { ...form.dialect, cacheControl, message_fields: new Set(fields) };
       const written = form.write(conversation, call, dialect);
       return { conversation, written, sent: body.write(written.body) };
     };
     let made: ReturnType<typeof write>;
     try {
-      const hasMedia = mediaBlocks(call.conversation).length > 0;
-      made = write(hasMedia ? await withMedia(call, place, tools) : call.conversation);
+      made = write(await withMedia(call, place, tools));
     } catch (error) {
       return rejectionOf(error) ?? { ...outcomeUnprepared(error), unasked: true };
     }
@@ -127,12 +121,27 @@ export function createChat(
         made = write(conversation);
       }
     } catch (error) {
-      const unread = unreadIn(error);
-      if (unread !== null) return { ...outcomeUnprepared(unread), unasked: true };
-      if (error instanceof FetchError) return wire.fault(error);
-      throw error;
+      return unansweredBy(error, wire);
     }
   };
+}
+
+async function refusalIn(
+  reply: StreamReply,
+  model: string,
+  wire: OpenaiWire,
+): Promise<CallFailure> {
+  const { status, headers } = reply;
+  const body = await headOf(decodeBody(reply, errorMaxBytes));
+  return wire.refusal({ status, headers, body }, model);
+}
+
+/** The outcome of a call that ended by this error before an answer. Throws any other error. */
+function unansweredBy(error: unknown, wire: OpenaiWire): ChatOutcome {
+  const unread = unreadIn(error);
+  if (unread !== null) return { ...outcomeUnprepared(unread), unasked: true };
+  if (error instanceof FetchError) return wire.fault(error);
+  throw error;
 }
 
 type ToolNames = WrittenCall['names'];
@@ -212,8 +221,8 @@ function isOfReply({ type }: ReplyEvent): boolean {
 }
 
 /**
- * The reply with the events that were read ahead; `pending` is the one behind them. Not a generator,
- * because each layer of generators costs every event some turns of the microtask queue.
+ * The reply with the events that were read ahead; `pending` is the one behind them. Not a
+ * generator, because each layer of generators costs every event some turns of the microtask queue.
  */
 function replyOf(
   head: ReplyEvent[],
