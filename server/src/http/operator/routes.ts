@@ -76,25 +76,25 @@ export const operatorCalls: Row[] = [
     errors: ['invalid_input'],
   }),
   row(read, 'GET', `${account}/people`, people.list, 'listPeople'),
-  row(manageOthers, 'PATCH', onePerson, people.change, searched('changePerson')),
-  row(manageOthers, 'DELETE', onePerson, people.remove, searched('removePerson')),
-  row(manageOthers, 'POST', `${onePerson}/erase`, people.erase, searched('erasePerson')),
-  row(manageOthers, 'POST', `${onePerson}/sign-out`, people.signsOut, searched('signPersonOut')),
+  row(manageOthers, 'PATCH', onePerson, people.change, mayMiss('changePerson')),
+  row(manageOthers, 'DELETE', onePerson, people.remove, mayMiss('removePerson')),
+  row(manageOthers, 'POST', `${onePerson}/erase`, people.erase, mayMiss('erasePerson')),
+  row(manageOthers, 'POST', `${onePerson}/sign-out`, people.signsOut, mayMiss('signPersonOut')),
   row(
     manageOthers,
     'POST',
     `${onePerson}/reset-two-factors`,
     people.resetsTwoFactors,
-    searched('resetTwoFactors'),
+    mayMiss('resetTwoFactors'),
   ),
-  row(read, 'GET', '/requests', requestLists.listAll, searched('listAllRequests')),
+  row(read, 'GET', '/requests', requestLists.listAll, mayMiss('listAllRequests')),
   row(read, 'GET', '/requests/export', requestLists.exportAll, {
-    ...searched('exportAllRequests'),
+    ...mayMiss('exportAllRequests'),
     replies: { 200: { content: bytesOf('text/csv'), headers: ['ContentDisposition'] } },
   }),
   row(read, 'GET', request, requests.readAny, 'readAnyRequest'),
   row(read, 'GET', `${request}/input`, requests.readInput, 'readRequestInput'),
-  row(read, 'GET', '/refusals', refusals.listAll, searched('listAllRefusals')),
+  row(read, 'GET', '/refusals', refusals.listAll, mayMiss('listAllRefusals')),
   row(money, 'POST', `${request}/refunds`, bookings.refund, booked('refundRequest')),
   row(money, 'POST', `${request}/cancel`, queue.cancel, {
     operationId: 'cancelAnyRequest',
@@ -102,10 +102,10 @@ export const operatorCalls: Row[] = [
   }),
   row(money, 'POST', `${request}/resolve`, unknownOutcomes.resolve, 'resolveRequest'),
   row(read, 'GET', '/queue', queue.depth, 'readQueue'),
-  row(read, 'GET', '/queue/requests', queue.list, searched('listOpenRequests')),
+  row(read, 'GET', '/queue/requests', queue.list, mayMiss('listOpenRequests')),
   row(read, 'GET', '/unknown', unknownOutcomes.list, 'listUnknownOutcomes'),
   row(money, 'POST', '/unknown/resolve', unknownOutcomes.resolveMany, 'resolveUnknownOutcomes'),
-  row(read, 'GET', '/transfers', transfers.list, searched('listTransfers')),
+  row(read, 'GET', '/transfers', transfers.list, mayMiss('listTransfers')),
   row(read, 'GET', '/usage', usage.list, 'readUsage'),
   row(read, 'GET', '/events', events.list, 'listEvents'),
   row(read, 'GET', '/references', bookings.reference, 'findReference'),
@@ -113,8 +113,8 @@ export const operatorCalls: Row[] = [
   row(money, 'POST', '/vouchers', vouchers.create, made('createVouchers')),
   row(money, 'POST', '/vouchers/:voucher_id/void', vouchers.cancel, 'voidVoucher'),
   row(read, 'GET', '/models', models.list, 'listCatalog'),
-  row(read, 'GET', '/models/*', models.read, searched('readCatalogRow')),
-  row(sell, 'PATCH', '/models/*', models.change, searched('changeModel')),
+  row(read, 'GET', '/models/*', models.read, mayMiss('readCatalogRow')),
+  row(sell, 'PATCH', '/models/*', models.change, mayMiss('changeModel')),
   row(sell, 'DELETE', '/models/:model_id/override', models.reset, 'resetModel'),
   row(read, 'GET', '/models/:model_id/history', models.history, 'listModelHistory'),
   row(read, 'GET', '/upstreams', upstreams.list, 'listUpstreams'),
@@ -127,7 +127,7 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', '/chains/sums', chains.sums, 'sumChains'),
   row(money, 'POST', `${chain}/resume`, chains.resume, 'resumeChain'),
   row(money, 'POST', `${chain}/rescan`, chains.rescan, 'rescanChain'),
-  row(read, 'GET', '/deposits', deposits.list, searched('listAllDeposits')),
+  row(read, 'GET', '/deposits', deposits.list, mayMiss('listAllDeposits')),
   row(money, 'POST', `${deposit}/credit`, deposits.credit, 'creditDeposit'),
   row(money, 'POST', `${deposit}/ignore`, deposits.ignore, 'ignoreDeposit'),
   row(read, 'GET', '/invitations', invitations.list, 'listSignUpInvitations'),
@@ -146,7 +146,7 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', '/banner', banner.read, 'readBanner'),
   row(sell, 'PUT', '/banner', banner.set, 'setBanner'),
   row(read, 'GET', '/settings', settings.list, 'listSettings'),
-  row(read, 'GET', '/log', log.list, searched('readLog')),
+  row(read, 'GET', '/log', log.list, mayMiss('readLog')),
 ];
 
 /**
@@ -184,6 +184,6 @@ function booked(operationId: string): RouteDocs {
 }
 
 /** For a call whose query or path names something that may not exist. */
-function searched(operationId: string): RouteDocs {
+function mayMiss(operationId: string): RouteDocs {
   return { operationId, errors: ['not_found'] };
 }
