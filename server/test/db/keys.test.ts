@@ -67,7 +67,7 @@ describe('the owner of a key', () => {
     assert.equal(await keys.revoke(db, key.key_id), true);
     assert.deepEqual(await call([key.hash, key.hash]), [null, null]);
     assert.equal(await keys.revoke(db, key.key_id), false, 'it is not there twice');
-    assert.equal(await keys.findLiving(db, key.hash), null);
+    assert.equal(await keys.findAccountOfSecret(db, key.hash), null);
     const [row] = await db.run<{ calls: number }>(sql`select calls from key_windows
       where key_id = ${key.key_id}`);
     assert.equal(row!.calls, 1);
@@ -121,7 +121,7 @@ describe('the end of a key', () => {
     assert.equal(one.lapsed, 'expired');
     assert.ok(one.at.getTime() <= Date.now());
     assert.equal(await callsOf(key), 1);
-    assert.equal(await keys.findLiving(db, key.hash), null);
+    assert.equal(await keys.findAccountOfSecret(db, key.hash), null);
   });
 
   test('that is moved to the future makes the key valid again', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { hashKey, parseAuthorization } from '../../src/core/account/key.ts';
 import * as accounts from '../../src/db/accounts/accounts.ts';
-import { findLiving } from '../../src/db/accounts/keys.ts';
+import { findAccountOfSecret } from '../../src/db/accounts/keys.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createAccount, requireAccount } from '../../src/operations/accounts/account.ts';
 import { Refusal } from '../../src/operations/refused.ts';
@@ -112,7 +112,7 @@ describe('a key', () => {
     const { id: account_id } = await create('key@example.com');
     const { key, key_id } = await createKey(db, { account_id, name: 'mine' });
     assert.equal(parseAuthorization([`Key ${key}`]), key);
-    assert.equal(await findLiving(db, hashKey(key)), account_id);
+    assert.equal(await findAccountOfSecret(db, hashKey(key)), account_id);
     const [row] = await db.run<{ all: string }>(sql`select to_jsonb(k)::text as all from keys k
       where id = ${key_id}`);
     assert.ok(!row!.all.includes(key.slice(12, -4)));

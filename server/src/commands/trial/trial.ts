@@ -123,7 +123,7 @@ async function signIns(config: Config, { db, baseUrl }: App): Promise<SignIns> {
 }
 
 async function isLiving(db: Database, key: string, accountId: string): Promise<boolean> {
-  return (await keys.findLiving(db, hashKey(key))) === accountId;
+  return (await keys.findAccountOfSecret(db, hashKey(key))) === accountId;
 }
 
 async function ensure(

@@ -339,7 +339,7 @@ export async function findModels(db: Connection, hash: Buffer): Promise<string[]
 }
 
 /** The account of a usable key, or null. */
-export async function findLiving(db: Connection, hash: Buffer): Promise<string | null> {
+export async function findAccountOfSecret(db: Connection, hash: Buffer): Promise<string | null> {
   const [row] = await db.run<{ account_id: string }>(sql`
     select account_id from keys where hash = ${hash} and revoked_at is null
       and (expires_at is null or expires_at > now())`);
