@@ -9,6 +9,8 @@ import type { Terminal } from './output.ts';
 const hints: Partial<Record<Reason, string>> = {
   account_unknown: '"farebox account list" shows them.',
   deposit_booked: 'Then use --allow-booked.',
+  secret_last: 'Use --rotate.',
+  secrets_two: 'Use --retire.',
   deposit_unknown: '"farebox deposit list" shows them.',
   voucher_unknown: '"farebox voucher list" shows them.',
   voucher_redeemed: 'See "farebox adjust --help".',

@@ -193,7 +193,7 @@ export function requirePpm(text: string): number {
 export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
   if (!secrets)
-    throw new Refusal('Two secrets are already active. Drop the older one with --retire.', {
+    throw new Refusal('Two secrets are already active. Retire the older one first.', {
       reason: 'secrets_two',
     });
   return secrets;
@@ -203,11 +203,8 @@ export async function rotateWebhookSecret(db: Database, account_id: string): Pro
 export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.dropOlderSecret(db, account_id);
   if (!secrets)
-    throw new Refusal(
-      'The only active secret cannot be retired. First make another with --rotate.',
-      {
-        reason: 'secret_last',
-      },
-    );
+    throw new Refusal('The only active secret cannot be retired. Make another one first.', {
+      reason: 'secret_last',
+    });
   return secrets;
 }
