@@ -170,7 +170,7 @@ export interface CallOptions {
 /** Fires when the service answers that nobody is signed in. */
 export const signedOut = new EventTarget();
 
-/** Returns the JSON of a reply. Throws `ApiFailure`, or what `reached` throws. */
+/** Returns the JSON of a reply. Throws `ApiFailure`, or what `fetchOrThrow` throws. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const reply = await send(path, options);
   const text = await fetchOrThrow(reply.text());

@@ -1,3 +1,5 @@
+import { beatMs } from '../db/alone.ts';
+
 /** Limits and intervals in milliseconds, and the bytes due within them. Tests use shorter times. */
 export interface Times {
   /** Time limit of a whole request, body included. Idle bodies are cut off sooner. */
@@ -74,5 +76,5 @@ export const usualTimes: Times = {
   webhookMs: 10_000,
   auditFirstMs: 20_000,
   storageMs: 5_000,
-  beatMs: 10_000,
+  beatMs,
 };

@@ -29,8 +29,9 @@ export interface Audit {
 }
 
 /**
- * Proves what is new and a part of what is old, and keeps the result. When a day is over and no law
- * is broken, seals what is new. All of it is one transaction. Null: another process audits.
+ * Proves what is new and a part of what is old, and keeps the result. When a day is over, or more
+ * is new than one audit reads, seals what is new, unless a law is broken. All of it is one
+ * transaction. Null: another process audits.
  */
 export function auditNews(db: Database, options: AuditOptions): Promise<Audit | null> {
   const work = () =>
