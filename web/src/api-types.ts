@@ -454,6 +454,7 @@ export interface Calls {
     reply: MadeAccount;
   };
   'GET /api/operator/accounts/:account_id': { reply: OperatorAccount };
+  'GET /api/operator/accounts/:account_id/export': { reply: unknown };
   'POST /api/operator/accounts/:account_id/credits': {
     body: {
       amount_usd_micro: string;

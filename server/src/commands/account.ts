@@ -1,4 +1,7 @@
+import { open, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { formatUsd } from '../core/price/money.ts';
+import { accountPages } from '../db/account-export.ts';
 import * as accounts from '../db/accounts/accounts.ts';
 import * as s from '../http/schemas/schema.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
@@ -97,6 +100,18 @@ export const verbs = {
       return { json: { data }, text: table(data, movements) };
     },
   ),
+  export: row(
+    'write all that is kept about an account into a file, a JSON object a line, without secrets',
+    { email, out: s.text('the new file', { word: 'file' }) },
+    async ({ email, out }, context) => {
+      const path = resolve(out);
+      const json = await withDatabase(context, async (db) => {
+        const { id: account_id } = await requireAccount(db, email);
+        return { account_id, file: path, lines: await writeAll(db, account_id, path) };
+      });
+      return { json, text: `Written to ${path}: ${countText(json.lines, 'line')}.` };
+    },
+  ),
   'webhook-secret': row(
     "print the secret that signs the account's notifications",
     {
@@ -107,6 +122,28 @@ export const verbs = {
     webhookSecret,
   ),
 };
+
+/** Returns the number of lines. A file that was not finished is removed. */
+async function writeAll(db: Database, account_id: string, path: string): Promise<number> {
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'EEXIST' ? 'it exists already' : error.message;
+    throw new CommandFailed(`${path} cannot be written: ${why}. Give the name of a new file.`);
+  });
+  try {
+    let written = 0;
+    for await (const { text, lines } of accountPages(db, account_id)) {
+      await file.write(text);
+      written = lines;
+    }
+    await file.sync();
+    return written;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
 
 function create(
   db: Database,

@@ -365,7 +365,7 @@ async function send(base: string, method: string, path: string, call: CallOption
   });
   const bytes = Buffer.from(await reply.arrayBuffer());
   const text = bytes.toString('utf8');
-  const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
+  const isJson = /[/+]json/.test(reply.headers.get('content-type') ?? '');
   const parsed = isJson && text !== '' ? JSON.parse(text) : undefined;
   const { pathname } = new URL(url);
   // Every reply of the suite has to match the published document; replies to fal's client have

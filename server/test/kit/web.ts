@@ -142,7 +142,7 @@ export function visitorOf(service: Service, id: string, email: string): Person {
     });
     for (const line of reply.headers.getSetCookie()) keep(cookies, line);
     const text = await reply.text();
-    const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
+    const isJson = /[/+]json/.test(reply.headers.get('content-type') ?? '');
     return {
       status: reply.status,
       headers: reply.headers,

@@ -11,9 +11,9 @@ export const budgets: Record<string, number> = {
   'server/src': 2_230,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
-  'server/src/commands': 6_170,
+  'server/src/commands': 6_220,
   'server/src/core': 17_190,
-  'server/src/db': 11_700,
+  'server/src/db': 11_870,
   'server/src/http': 21_730,
   'server/src/ledger': 3_380,
   'server/src/lib': 6_090,
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 96_740 };
+export const ceilings: Record<string, number> = { 'server/src': 96_960 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

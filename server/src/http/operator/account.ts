@@ -1,5 +1,7 @@
+import { Readable } from 'node:stream';
 import { hasReceipt } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
+import { accountPages } from '../../db/account-export.ts';
 import { findWithFigures, type FoundRow } from '../../db/accounts/account-search.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as keys from '../../db/accounts/keys.ts';
@@ -77,6 +79,23 @@ export const read = operatorEndpoint(
     };
   },
 );
+
+/** GET /operator/accounts/{account_id}/export: sent while it is read. */
+export const exportAll = operatorEndpoint(
+  { params: ['account_id'] },
+  async ({ req, reply, params }, { db }) => {
+    const { id } = await requireAccountIn(params, db);
+    reply
+      .type('application/x-ndjson; charset=utf-8')
+      .header('content-disposition', `attachment; filename="farebox-${id}.ndjson"`);
+    if (req.method === 'HEAD') return reply.send();
+    return reply.send(Readable.from(textsOf(db, id), { highWaterMark: 1 }));
+  },
+);
+
+async function* textsOf(db: Database, id: string): AsyncGenerator<string> {
+  for await (const { text } of accountPages(db, id)) if (text !== '') yield text;
+}
 
 /** The keys of a page, and one more if there is a next page. */
 export function newestKeys(

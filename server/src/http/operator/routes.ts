@@ -59,6 +59,10 @@ export const operatorCalls: Row[] = [
     errors: ['invalid_input', 'idempotency_conflict'],
   }),
   row(read, 'GET', account, oneAccount.read, 'readAccount'),
+  row(read, 'GET', `${account}/export`, oneAccount.exportAll, {
+    operationId: 'exportAccount',
+    replies: { 200: { content: bytesOf('application/x-ndjson'), headers: ['ContentDisposition'] } },
+  }),
   row(money, 'POST', `${account}/credits`, bookings.credit, booked('creditAccount')),
   row(money, 'POST', `${account}/adjustments`, bookings.adjust, booked('adjustAccount')),
   row(manageOthers, 'POST', `${account}/suspend`, oneAccount.suspend, 'suspendAccount'),

@@ -51,6 +51,7 @@ const matrix = `
   GET    /accounts                                     read     200
   POST   /accounts                                     accounts 201 account.create
   GET    /accounts/:account_id                         read     200
+  GET    /accounts/:account_id/export                  read     200
   POST   /accounts/:account_id/credits                 money    201 account.credit
   POST   /accounts/:account_id/adjustments             money    201 account.adjust
   POST   /accounts/:account_id/suspend                 accounts 200 account.suspend

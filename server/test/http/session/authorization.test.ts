@@ -116,7 +116,7 @@ const table: Record<Need, string> = {
     POST account/invitations · DELETE account/invitations/:invitation_id`,
   look: `
     GET console/overview · GET console/attention · POST console/audit · GET console/accounts
-    GET console/accounts/:account_id · GET console/accounts/:account_id/statement
+    GET console/accounts/:account_id · GET console/accounts/:account_id/statement · GET console/accounts/:account_id/export
     GET console/accounts/:account_id/receipts/:transfer_id · GET console/accounts/:account_id/keys
     GET console/accounts/:account_id/people · GET console/requests · GET console/requests/export
     GET console/requests/:request_id · GET console/requests/:request_id/input · GET console/queue

@@ -163,6 +163,13 @@ function Actions({ account }: { account: OperatorAccount }) {
           {item('correct')}
           {item('price')}
           {item('invite')}
+          <Menu.Item
+            component="a"
+            href={`/api/operator/accounts/${account.account_id}/export`}
+            download={`farebox-${account.account_id}.ndjson`}
+          >
+            {t('export')}
+          </Menu.Item>
           <Menu.Divider />
           {item(account.keys_by_api ? 'stop_keys' : 'allow_keys')}
           {account.is_operator ? item('unoperator', false, isOwn) : item('operator')}
