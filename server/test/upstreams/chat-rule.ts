@@ -231,6 +231,11 @@ function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream
       if (course.usage === undefined || !isOfNothing(usage)) course.usage = usage;
       course.outrun = false;
     }
+    // Behind the end and a usage of all words, an error breaks nothing off.
+    const isCounted = isRecord(course.usage) && !course.outrun && deliveredBytes(course.pieces) > 0;
+    const isEnded = course.finish !== null && course.finish !== 'error' && isCounted;
+    if (errorIn(event) !== null && event.choices === undefined && isEnded)
+      return { course, shown, error: null };
     // An upstream that reports usage and an error at once has reported its usage.
     if (errorIn(event) !== null)
       return { course: { ...course, end: 'broken' }, shown, error: event };
