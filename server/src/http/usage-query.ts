@@ -1,3 +1,4 @@
+import { ApiError } from '../core/errors.ts';
 import { isCalendarDay } from '../lib/calendar-day.ts';
 import * as s from './schemas/schema.ts';
 import { badField } from './schemas/validate.ts';
@@ -19,6 +20,15 @@ export const usagePage = {
   limit: s.pageQuery(100, 1000).limit,
   cursor: s.optional(s.text('The `next_cursor` of the page before.', { maxLength: 8000 })),
 };
+
+/** Returns the sum, or throws `bad_request` if it took too long and so is null or false. */
+export function requireSum<T>(sum: T | null | false): T {
+  if (sum !== null && sum !== false) return sum;
+  throw new ApiError('bad_request', {
+    message: 'There are too many requests in these days to add up. Ask for fewer days.',
+    param: 'from',
+  });
+}
 
 export function requirePeriod(query: { from?: string; to?: string }, most: number) {
   const tomorrow = new Date(Date.now() + dayMs).toISOString().slice(0, 10);

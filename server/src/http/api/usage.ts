@@ -1,4 +1,3 @@
-import { ApiError } from '../../core/errors.ts';
 import { metadataAsked, nameAsked } from '../../core/request/metadata.ts';
 import {
   canBeStored,
@@ -13,7 +12,14 @@ import { rollUpUsage } from '../../operations/accounts/roll-up.ts';
 import { inSum } from '../database-share.ts';
 import type { CallDeps, ShareDeps } from '../deps.ts';
 import * as s from '../schemas/schema.ts';
-import { daysMax, requirePeriod, usagePage, usagePageFrom, requireValues } from '../usage-query.ts';
+import {
+  daysMax,
+  requirePeriod,
+  requireSum,
+  requireValues,
+  usagePage,
+  usagePageFrom,
+} from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { metadataQuery } from '../requests/list.ts';
@@ -92,14 +98,10 @@ async function sumUp(
 ): Promise<AccountUsageRow[]> {
   const { usageSumMs } = settings.times;
   const isStored = canBeStored(query, Date.now());
-  const rows =
+  return requireSum(
     (!isStored || (await rollUpUsage(db, query.account_id, query, usageSumMs))) &&
-    (await readWithin(db, usageSumMs, (tx) => readUsageOf(tx, { ...query, isStored })));
-  if (rows) return rows;
-  throw new ApiError('bad_request', {
-    message: 'There are too many requests in these days to add up. Ask for fewer days.',
-    param: 'from',
-  });
+      (await readWithin(db, usageSumMs, (tx) => readUsageOf(tx, { ...query, isStored }))),
+  );
 }
 
 const fields = {

@@ -1,7 +1,15 @@
 import { groups, isStored, readUsageBy, type Group } from '../../db/accounts/usage-sums.ts';
+import { readWithin } from '../../lib/sql/time-limit.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import * as s from '../schemas/schema.ts';
-import { daysMax, requirePeriod, usagePage, usagePageFrom, requireValues } from '../usage-query.ts';
+import {
+  daysMax,
+  requirePeriod,
+  requireSum,
+  requireValues,
+  usagePage,
+  usagePageFrom,
+} from '../usage-query.ts';
 import { badField } from '../schemas/validate.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
@@ -35,12 +43,14 @@ export const list = operatorEndpoint(
     }),
     reply: s.pageOf(UsageSum),
   },
-  async ({ query }, { db }) => {
+  async ({ query }, { db, settings }) => {
     const by = requireGroups(query.by);
     const period = requirePeriod(query, isStored(by) ? daysMax.stored : daysMax.read);
     const above = requireValues(query.cursor, by.length);
     if (isStored(by)) await rollUpDays(db);
-    const rows = await readUsageBy(db, { by, ...period, above, limit: query.limit + 1 });
+    const asked = { by, ...period, above, limit: query.limit + 1 };
+    const { usageSumMs } = settings.times;
+    const rows = requireSum(await readWithin(db, usageSumMs, (tx) => readUsageBy(tx, asked)));
     return usagePageFrom(rows, query.limit, (row) => by.map((group) => row[fields[group]]));
   },
 );

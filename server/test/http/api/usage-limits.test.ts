@@ -8,6 +8,7 @@ import { assertRefused } from '../../kit/refusal.ts';
 import { startService, type Reply, type Service } from '../../kit/service.ts';
 import { before, withService } from '../../kit/with-service.ts';
 import { until } from '../../kit/until.ts';
+import { operatorKey } from '../operator/world.ts';
 
 let impatient: Service;
 const { service } = withService({ times: { usageSumMs: 3_600_000, shareWaitMs: 200 } });
@@ -64,4 +65,14 @@ test('a sum that takes too long is cancelled, and asks for fewer days', async ()
     assert.match(error.message, /fewer days/);
     assertRefused(await sum(impatient, key), 'bad_request', { about: 'its turn was given back' });
   });
+});
+
+test("an operator's sum that takes too long is cancelled, and asks for fewer days", async () => {
+  const { key } = await operatorKey(impatient);
+  const path = '/v1/operator/usage?by=key';
+  const ask = () => impatient.call('GET', path, { key, base: impatient.base });
+  await locked(impatient, async () => {
+    assert.match(assertRefused(await ask(), 'bad_request').message, /fewer days/);
+  });
+  assert.equal((await ask()).status, 200);
 });
