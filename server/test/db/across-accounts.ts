@@ -3,7 +3,7 @@
  * what becomes of them if accounts are spread over several databases.
  */
 export const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
-  'who calls: keys, links and sign-ins': [
+  'keys, links and sign-ins': [
     'a person by address',
     'a person who has not proven an address',
     'an operator key',
@@ -29,7 +29,7 @@ export const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
     'show its input',
     'wait',
   ],
-  'the line of an upstream': [
+  'queues of upstreams': [
     'claim what is due',
     'claim what is queued',
     'how long runs of models took',
@@ -40,7 +40,7 @@ export const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
     'the next due time',
     'what runs, of everybody',
   ],
-  'the watch over chains': [
+  'reading of chains': [
     'bookings that name a transaction',
     'deposits of some transactions',
     'deposits that one endpoint alone knows',
