@@ -18,6 +18,8 @@ export interface Metrics {
   overload: Counter<'reason'>;
   requestsEnded: Counter<'status' | 'code' | 'upstream'>;
   requestSeconds: Histogram<'upstream' | 'kind'>;
+  firstTokenSeconds: Histogram<'upstream'>;
+  tokens: Counter<'upstream' | 'direction'>;
   charges: Counter<'upstream'>;
   costs: Counter<'upstream'>;
   webhooks: Counter<'result'>;
@@ -113,6 +115,19 @@ function createOutcomes(registers: Registry[]) {
       help: 'Time from the call to the end of completed requests, the wait in the queue included.',
       labelNames: ['upstream', 'kind'],
       buckets: [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
+      registers,
+    }),
+    firstTokenSeconds: new Histogram({
+      name: 'farebox_first_token_seconds',
+      help: 'Time from the call to the first piece of a streamed chat.',
+      labelNames: ['upstream'],
+      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'farebox_tokens_total',
+      help: 'Tokens that chats were charged for.',
+      labelNames: ['upstream', 'direction'],
       registers,
     }),
     charges: new Counter({

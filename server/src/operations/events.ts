@@ -97,6 +97,9 @@ export function openEvents(
       operatorFault(failure, { call: 'poll' });
     },
 
+    streamBegan(upstream: string, request_id: string): void {
+      metrics.firstTokenSeconds.observe({ upstream: label(upstream) }, secondsSince(request_id));
+    },
     streamBroke(upstream: string): void {
       metrics.upstreamFailures.inc({ upstream: label(upstream), why: 'broke_off' });
     },
@@ -112,8 +115,15 @@ function count(metrics: Metrics, ending: EndTransition, upstream: string): void 
   if (cost !== null) metrics.costs.inc({ upstream }, Number(cost) / 1e6);
   if (ending.to !== 'COMPLETED') return;
   const kind = ending.opens_job ? 'job' : 'chat';
-  const seconds = (Date.now() - timeOfId(ending.id)) / 1000;
-  metrics.requestSeconds.observe({ kind, upstream }, seconds);
+  metrics.requestSeconds.observe({ kind, upstream }, secondsSince(ending.id));
+  const { input_tokens = 0, output_tokens = 0 } = ending.tokens ?? {};
+  metrics.tokens.inc({ upstream, direction: 'input' }, input_tokens);
+  metrics.tokens.inc({ upstream, direction: 'output' }, output_tokens);
+}
+
+/** `id`: of a request. Its process and this one may have different clocks. */
+function secondsSince(id: string): number {
+  return Math.max(0, Date.now() - timeOfId(id)) / 1000;
 }
 
 /** The charge of an ended request, and its cost if it is known, both in micro-USD. */

@@ -113,6 +113,20 @@ describe('a request that fails', () => {
   });
 });
 
+test('a streamed chat counts its tokens, and the time to its first piece', async () => {
+  delete service.fake.behave.chat;
+  const messages = [{ role: 'user', content: prompt }];
+  const more = { stream: true, stream_options: { include_usage: true } };
+  const chat = { model: 'fake/chat', messages, ...more };
+  const { text } = await account.post('/v1/chat/completions', chat);
+  const { prompt_tokens, completion_tokens } = JSON.parse(/"usage":(\{.*?\})/.exec(text)![1]!);
+  const of = (direction: string) =>
+    `farebox_tokens_total{upstream="fake",direction="${direction}"}`;
+  assert.equal(await figure(of('input')), prompt_tokens);
+  assert.equal(await figure(of('output')), completion_tokens);
+  assert.equal(await figure('farebox_first_token_seconds_count{upstream="fake"}'), 1);
+});
+
 describe('an upstream that fails', () => {
   test('is logged once as paused, shows in the metrics, and is logged as working again', async () => {
     service.fake.behave.start = () => ({ outcome: 'not_accepted', message: `busy: ${prompt}` });

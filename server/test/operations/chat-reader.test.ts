@@ -75,6 +75,7 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
         circuit: {
           keyFor: async () => null,
           noteSuccess: async () => {},
+          streamBegan: () => {},
           streamBroke: () => broke++,
         },
         inputs: createBudget(1_000, null),

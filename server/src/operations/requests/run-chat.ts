@@ -118,6 +118,7 @@ export async function runChat<T>(
   try {
     const { outcome, run } = await callRoutes(wanted, deps, call.stream, abort.signal);
     if (outcome.outcome !== 'reply') throw await endRefused(run, deps, outcome, abort.signal);
+    if (call.stream) deps.circuit.streamBegan(run.route.upstream, run.request_id);
     return await passOn(outcome, run, deps, abort, open);
   } finally {
     clearTimeout(limit);

@@ -61,6 +61,8 @@ export interface Circuit {
   noteFailure(route: UpstreamCall, failed: FailedCall): Promise<void>;
   /** `began`: when the call was made, as `performance.now()`. */
   noteSuccess(route: UpstreamCall, account_id: string, began: number): Promise<void>;
+  /** Notes the first piece of a stream. */
+  streamBegan(upstream: string, request_id: string): void;
   /** Counts a stream that the upstream broke off. Its start had succeeded. */
   streamBroke(upstream: string): void;
   /** Whether this account's calls try this route last, because its newest calls there were lost. */
@@ -98,6 +100,7 @@ interface Listener {
   /** `resumed`: models whose pause has ended; an empty name means the whole upstream. */
   startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
   pollRefused(failure: UpstreamFailure): void;
+  streamBegan(upstream: string, request_id: string): void;
   streamBroke(upstream: string): void;
 }
 
@@ -110,6 +113,8 @@ export function openCircuit(
     keyFor: openKeys(db, upstreams),
     ...startCircuit(db, upstreams, listener),
     ...pollCircuit(db, listener),
+    streamBegan: listener.streamBegan,
+    streamBroke: listener.streamBroke,
   };
 }
 
@@ -117,7 +122,7 @@ function startCircuit(
   db: Database,
   upstreams: ReadonlyMap<string, Upstream>,
   listener: Listener,
-): Pick<Circuit, 'noteFailure' | 'noteSuccess' | 'streamBroke' | 'isLast'> {
+): Pick<Circuit, 'noteFailure' | 'noteSuccess' | 'isLast'> {
   const lostStarts = countLostStarts({
     threshold: limits.model_threshold,
     seconds: limits.failure_pause_seconds,
@@ -154,7 +159,6 @@ function startCircuit(
       const ofKey = await noteHealthy(pausedName(upstream, key), model, began);
       listener.startSucceeded({ upstream, model, key }, ofKey);
     },
-    streamBroke: listener.streamBroke,
     isLast: lostStarts.isLast,
   };
 
