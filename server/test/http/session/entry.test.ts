@@ -35,7 +35,11 @@ describe('signing up', () => {
     assert.equal(body.is_operator, false);
     const [account] = body.accounts;
     const balance = await ada.of(account.account_id).call('GET', '/balance');
-    assert.deepEqual(balance.body, { available_usd_micro: '0', reserved_usd_micro: '0' });
+    assert.deepEqual(balance.body, {
+      available_usd_micro: '0',
+      debt_usd_micro: '0',
+      reserved_usd_micro: '0',
+    });
   });
 
   test('is refused with invisible characters in the name', async () => {
