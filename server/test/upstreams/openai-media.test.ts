@@ -351,9 +351,24 @@ describe('videos', () => {
       const { media } = resultOf(await upstream.poll({ id: 'v' }, signal));
       assert.deepEqual(media, [{ field: 'video', source: { url }, content_type: 'video/mp4' }]);
     }
-    const upstream = answering('{"id":"v","status":"completed","video":{"url":"film.mp4"}}');
+    const behindNull = { video_url: null, video: { url } };
+    const upstream = answering(JSON.stringify({ id: 'v', status: 'completed', ...behindNull }));
     const { media } = resultOf(await upstream.poll({ id: 'v' }, signal));
-    assert.match(media[0].source.url, /\/videos\/v\/content$/);
+    assert.equal(media[0].source.url, url);
+  });
+
+  test('done at an address that is no use here, so its content is asked for', async () => {
+    const useless = [
+      'film.mp4',
+      'http://10.0.0.7/f.mp4',
+      'https://pub.example/v1/videos/v/content',
+    ];
+    for (const url of useless) {
+      const done = { id: 'v', status: 'completed', video: { url } };
+      const upstream = answering(JSON.stringify(done));
+      const { media } = resultOf(await upstream.poll({ id: 'v' }, signal));
+      assert.match(media[0].source.url, /a\.example\/v1\/videos\/v\/content$/);
+    }
   });
 
   test('an id that is a number keeps its digits', async () => {

@@ -110,9 +110,9 @@ function stateIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): 
 
 function mediaIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): OutputMedia[] {
   const content = `${wire.url}/videos/${encodeURIComponent(id)}/content`;
-  // xAI and some gateways give the film's address, and have no call for its content.
-  const { video_url = objectOf(value.video).url } = value;
-  const listed = isRouter ? value.unsigned_urls : isAddress(video_url) ? [video_url] : undefined;
+  // Some gateways give the film's address, and have no call for its content.
+  const own = [value.video_url, objectOf(value.video).url].find(isOfFilm);
+  const listed = isRouter ? value.unsigned_urls : own && [own];
   const urls = Array.isArray(listed) ? listed.filter(isAddress) : [content];
   const field = urls.length > 1 ? 'videos' : 'video';
   return urls.map((url) => {
@@ -134,6 +134,13 @@ function progressIn(value: unknown): number | undefined {
   const percent = typeof value === 'string' ? Number.parseFloat(value) : value;
   if (typeof percent !== 'number' || !(percent >= 0 && percent <= 100)) return undefined;
   return percent / 100;
+}
+
+/** An address inside the upstream's network is no use here, nor is that of the call for content. */
+function isOfFilm(value: unknown): value is string {
+  if (!isAddress(value)) return false;
+  const { protocol, pathname } = new URL(value);
+  return protocol === 'https:' && !/\/videos\/[^/]+\/content$/.test(pathname);
 }
 
 function isAddress(value: unknown): value is string {
