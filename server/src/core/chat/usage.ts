@@ -157,7 +157,8 @@ function usageIn(report: Json, isKept: (name: string) => boolean): Usage | null 
   const isPromptAlone = counts.completion !== null && Boolean(prompt?.prompt_tokens);
   if (prompt === null || (completion_tokens === null && !isPromptAlone)) {
     const total_tokens = totalAlone(counts);
-    return total_tokens || 'cost' in report ? givenFields({ ...others, total_tokens }) : null;
+    if (total_tokens === null && !('cost' in report)) return null;
+    return givenFields({ ...others, total_tokens });
   }
   const { prompt_tokens, ...cacheUse } = prompt;
   const isWhole = prompt_tokens !== undefined && completion_tokens !== null;
@@ -229,7 +230,9 @@ function tokenCountIn(value: unknown): number | null {
 
 /** The total of a report that has neither of its parts. */
 function totalAlone({ prompt, completion, total }: KindCounts): number | null {
-  return prompt === undefined && completion === undefined ? (total ?? null) : null;
+  const isAlone = prompt === undefined && completion === undefined;
+  // A total of zero means that nothing has been counted.
+  return (isAlone && total) || null;
 }
 
 /**
