@@ -47,7 +47,8 @@ export const responsesReader: OpenReader = (context, say) => {
     if (usage) say({ type: 'usage', usage });
     const stated = pieces.textOf(response.status) || word;
     const status = hasKey(statuses, stated) ? statuses[stated] : 'completed';
-    const error = errorIn({ error: response.error }) ?? lackIn(response, items);
+    const lack = status === 'completed' ? lackIn(response, items) : null;
+    const error = errorIn({ error: response.error }) ?? lack;
     if (error || status === 'failed') throw failedReply(error, { status: stated });
     const cut = pieces.finishOf(objectOf(response.incomplete_details).reason);
     if (cut === 'length' || cut === 'filter') finish = cut;
@@ -79,11 +80,11 @@ export const responsesReader: OpenReader = (context, say) => {
   };
 };
 
-/** A response is no answer if it has items, but none that can be read. */
+/** A response is no answer if it has nothing but calls that the caller would have to carry out. */
 function lackIn({ output }: Json, { hasAny }: ReturnType<typeof replyItems>): Json | null {
   if (hasAny('message') || hasAny('call')) return null;
   const types = itemsOf(output).map((own) => pieces.textOf(objectOf(own).type));
-  const other = types.find((type) => /_(call|request)$/.test(type));
+  const other = types.find((type) => /^(\w*shell|computer|apply_patch)_call$|_request$/.test(type));
   return other === undefined ? null : { message: `the model answered with nothing but ${other}` };
 }
 
