@@ -94,12 +94,14 @@ function goesOn(call: OpenCall, sent: SentCall, isKnownId: boolean): boolean {
   if (hasOtherId) return !isKnownId && isRest && !call.isComplete();
   if (sent.name === '' || call.name === '') return true;
   // A name may come in pieces, before any input.
-  if (sent.name !== call.name) return sent.id === '' && call.id !== '' && call.input === '';
-  const mayGrow = sent.isValue === true && sent.id !== '';
-  return !call.isComplete() || sent.input === '' || mayGrow || isRepeat(call, sent);
+  if (sent.name !== call.name) return sent.id === '' && call.id !== '' && !call.hasInput();
+  const isGrown =
+    sent.isValue === true && sent.id !== '' && sent.id === call.id && call.mayBecome(sent.input);
+  return !call.isComplete() || sent.input === '' || isGrown || isRepeat(call, sent);
 }
 
 /** Whether the whole call comes again, under its id. */
 function isRepeat(call: OpenCall, sent: SentCall): boolean {
-  return sent.id !== '' && sent.id === call.id && call.isComplete() && sent.input === call.input;
+  if (sent.isValue || sent.id === '' || sent.id !== call.id) return false;
+  return call.isComplete() && sent.input === call.input;
 }

@@ -137,6 +137,9 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     /** Adds an input of which pieces may have come. */
     addWhole: (sent: SentCall) => take(sent, restOf(textSoFar(), sent.input)),
     isComplete: (): boolean => reader?.isComplete() ?? false,
+    hasInput: (): boolean =>
+      reader === null ? own.input !== '' : reader.isComplete() || reader.text() !== '',
+    mayBecome: (input: string): boolean => reader?.mayBecome?.(input) ?? false,
     /** Whether its input lacks its end. `mayBeEmpty`: an empty one is whole. */
     isCut(mayBeEmpty: boolean): boolean {
       if (textSoFar() === '') return !mayBeEmpty && !hasEnded && own.name !== '';

@@ -16,6 +16,8 @@ export interface InputReader {
   isComplete(): boolean;
   /** Whether it is JSON that lacks its end. */
   isOpen(): boolean;
+  /** Whether an object may be this one, grown. `piece`: its JSON. */
+  mayBecome?(piece: string): boolean;
   end(): void;
   /** Says what is left of an input that broke off. */
   cut(): void;
@@ -62,7 +64,7 @@ export function jsonInput(say: (text: string) => void): InputReader {
   function meant(): string {
     if (isEmpty() || (hasBeenEmpty && !json.isOpen())) return '{}';
     if (json.isOpen()) return strict;
-    const value: unknown = json.isComplete() ? JSON.parse(strict) : null;
+    const value = json.isComplete() ? jsonIn(strict) : null;
     if (Array.isArray(value) && value.length === 1 && isObject(value[0]))
       return JSON.stringify(value[0]);
     const inner = typeof value === 'string' ? objectsIn(value, 1).objects[0] : undefined;
@@ -94,24 +96,34 @@ export function jsonInput(say: (text: string) => void): InputReader {
   };
 }
 
-/** Reads an object, which each piece may have so far, or the next part of, by its fields. */
+/**
+ * Reads an object, which each piece may have so far, or the next part of, by its fields. It is said
+ * at its end only, because any field may still change.
+ */
 export function growingInput(reader: InputReader): InputReader {
-  let held = '';
+  let held: Json | null = null;
+  /** Its JSON, made when it is asked for: each piece changes it. */
+  let text: string | null = null;
+  const textSoFar = () => (text ??= held && JSON.stringify(held)) ?? reader.text();
   function release(): string {
-    const text = held;
-    held = '';
-    return reader.add(text);
+    if (held === null) return '';
+    const whole = textSoFar();
+    [held, text] = [null, null];
+    return reader.add(whole);
   }
   return {
     ...reader,
     add(piece, isValue = false) {
-      const value = isValue && reader.text() === '' ? jsonIn(piece) : null;
+      const value = isValue && (held !== null || reader.text() === '') ? jsonIn(piece) : null;
       if (!isObject(value)) return release() + reader.add(piece);
-      held = JSON.stringify(merged(objectOf(jsonIn(held)), value));
+      held ??= {};
+      merge(held, value);
+      text = null;
       return '';
     },
-    text: () => held || reader.text(),
-    isComplete: () => held !== '' || reader.isComplete(),
+    text: textSoFar,
+    isComplete: () => held !== null || reader.isComplete(),
+    mayBecome: (piece) => held !== null && isGrown(held, objectOf(jsonIn(piece))),
     end() {
       release();
       reader.end();
@@ -119,15 +131,35 @@ export function growingInput(reader: InputReader): InputReader {
   };
 }
 
-function merged(before: Json, after: Json): Json {
-  const all = { ...before };
-  for (const [name, value] of Object.entries(after)) {
-    const last = all[name];
+function merge(all: Json, next: Json): void {
+  for (const [name, value] of Object.entries(next)) {
+    // Otherwise it would be written into every object of this process.
+    if (name === '__proto__') continue;
+    const last = Object.hasOwn(all, name) ? all[name] : undefined;
     const goesOn = typeof last === 'string' && typeof value === 'string';
-    if (isObject(last) && isObject(value)) all[name] = merged(last, value);
-    else all[name] = goesOn && !value.startsWith(last) ? last + value : value;
+    if (isObject(last) && isObject(value)) merge(last, value);
+    else all[name] = goesOn && !beginsWith(value, last) ? last + value : value;
   }
-  return all;
+}
+
+/** Whether a value may be an earlier one, grown. Takes no longer than the later one is. */
+function isGrown(last: unknown, value: unknown): boolean {
+  if (isObject(last) && isObject(value))
+    return Object.entries(value).every(
+      ([name, each]) => !Object.hasOwn(last, name) || isGrown(last[name], each),
+    );
+  if (Array.isArray(last) && Array.isArray(value))
+    return (
+      value.length >= last.length &&
+      value.every((each, i) => i >= last.length || isGrown(last[i], each))
+    );
+  if (typeof last === 'string' && typeof value === 'string') return beginsWith(value, last);
+  return last === value;
+}
+
+/** The length first: to compare a text that was put together copies it. */
+function beginsWith(text: string, start: string): boolean {
+  return text.length >= start.length && text.startsWith(start);
 }
 
 /** Reads a text as it comes. */
