@@ -110,10 +110,10 @@ class Reading {
       if (this.isOver() || lifeSign.test(text)) return;
       // Some proxies encode each value twice.
       const piece = jsonIn(value);
-      if (endMark.test(text)) this.#isMarked = true;
-      else
-        for (const each of Array.isArray(piece) ? piece : [piece])
-          this.#read(each, text, name, counts.test(text));
+      if (endMark.test(text)) return void (this.#isMarked = true);
+      const mayCount = counts.test(text);
+      for (const each of Array.isArray(piece) ? piece : [piece])
+        this.#read(each, text, name, mayCount);
     });
   }
 
@@ -153,9 +153,10 @@ class Reading {
     const isBare = 'choices' in piece || isReply(piece);
     const wrapper = isBare ? undefined : wrappers.find((each) => isReply(piece[each]));
     const own = wrapper === undefined ? piece : { ...piece, ...objectOf(piece[wrapper]) };
+    const wasCounted = this.#isCounted;
     this.#reader.read(own, name, mayCount);
     const error = errorIn(own) ?? (name === 'error' ? own : null);
-    this.#isLate = error !== null && this.#isCounted && !isReply(own);
+    this.#isLate = error !== null && wasCounted && !isReply(own);
     if (error) throw failedReply(error);
   }
 }

@@ -1,5 +1,5 @@
 import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
-import { isFilled } from '../../check.ts';
+import { givenFields, isFilled } from '../../check.ts';
 import type { FinishReason } from '../../chat/reply.ts';
 import { foreignUsage, isReport, usageOfReport, type Usage } from '../../chat/usage.ts';
 import type { ReplyContext, OpenReader, EmitEvent } from '../api.ts';
@@ -12,8 +12,12 @@ import { callPieces } from './read-calls.ts';
 /** Reads chat completions, whole or in chunks, of OpenAI and of the many servers that follow it. */
 export const completionsReader: OpenReader = (context, tell) => {
   let hasSaid = false;
+  let finish: FinishReason | null = null;
+  /** Something came behind the finish reason, as from servers that send one in every piece. */
+  let wentOn = false;
   const say: EmitEvent = (event) => {
     hasSaid ||= event.type !== 'usage';
+    wentOn ||= event.type !== 'usage' && finish !== null;
     tell(event);
   };
   const message = messageReader(context, say);
@@ -23,7 +27,6 @@ export const completionsReader: OpenReader = (context, tell) => {
   let isWhole = false;
   /** The last piece was nothing but a usage, as the last one of a stream often is. */
   let isCounted = false;
-  let finish: FinishReason | null = null;
   /** The reply failed. Its usage may still come. */
   let failure: ReplyBroken | null = null;
   let stop: string | null = null;
@@ -67,6 +70,7 @@ export const completionsReader: OpenReader = (context, tell) => {
     isOver: () => false,
     end(at) {
       if (failure !== null) throw failure;
+      if (at === 'fault' && wentOn) throw endedEarly();
       // A usage ends a reply, too, unless something follows it.
       const hasEnded = hasSaid && (at === 'mark' || (at === 'last' && isCounted));
       if (finish === null && !isWhole && !hasEnded) throw endedEarly();
@@ -295,7 +299,7 @@ function usageIn(piece: Json): Usage | null {
   const report = reportWithin(piece, 3);
   // llama.cpp reports cached tokens in its timings, not in its usage.
   const timed = reportOfTimings(objectOf(piece.timings));
-  if (report || timed) return usageOfReport({ ...timed, ...report }) ?? {};
+  if (report || timed) return usageOfReport({ ...timed, ...givenFields(report ?? {}) }) ?? {};
   // Ollama's own form has the counts beside the message.
   const usage = foreignUsage(piece);
   return usage?.completion_tokens === undefined ? null : usage;
