@@ -454,6 +454,8 @@ function budgets(config: Config, { shareWaitMs }: Times) {
       waitMs: shareWaitMs,
       waitingMax: 100,
     }),
+    // Each may hold a request's longest input and output in memory.
+    exports: createBudget(2, 1),
     calls: createBudget(calls, null),
     reading: createBudget(Math.ceil(calls / 2), null),
     // Parsing is about an eighth of the CPU time that a large body takes in all, so with this

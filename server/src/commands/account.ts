@@ -1,7 +1,7 @@
 import { open, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { formatUsd } from '../core/price/money.ts';
-import { accountPages } from '../db/account-export.ts';
+import { accountLines } from '../db/account-export.ts';
 import * as accounts from '../db/accounts/accounts.ts';
 import * as s from '../http/schemas/schema.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
@@ -11,6 +11,7 @@ import {
   changePrice,
   changeStatus,
   createAccount,
+  logExport,
   requireEmail,
   requireAccount,
   requirePpm,
@@ -101,7 +102,7 @@ export const verbs = {
     },
   ),
   export: row(
-    'write all that is kept about an account into a file, a JSON object a line, without secrets',
+    'write what is kept about an account into a file, a JSON object a line, without secrets',
     { email, out: s.text('the new file', { word: 'file' }) },
     async ({ email, out }, context) => {
       const path = resolve(out);
@@ -130,13 +131,14 @@ async function writeAll(db: Database, account_id: string, path: string): Promise
     throw new CommandFailed(`${path} cannot be written: ${why}. Give the name of a new file.`);
   });
   try {
-    let written = 0;
-    for await (const { text, lines } of accountPages(db, account_id)) {
-      await file.write(text);
-      written = lines;
+    await logExport(db, commandLine, account_id);
+    let lines = 0;
+    for await (const line of accountLines(db, account_id)) {
+      await file.appendFile(line);
+      lines += 1;
     }
     await file.sync();
-    return written;
+    return lines;
   } catch (error) {
     await rm(path, { force: true });
     throw error;

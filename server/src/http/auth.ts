@@ -144,7 +144,7 @@ export function ofOperators(isPerson: boolean): Refusal {
   return new Refusal(
     isPerson
       ? 'Only an owner of the service can do this to somebody of an operator account. Keys cannot.'
-      : 'Only an owner of the service can suspend or resume an account whose people run the service, invite into it or change its keys. An operator key cannot: do it on the operator pages.',
+      : 'Only an owner of the service can suspend, resume or export an account whose people run the service, invite into it or change its keys. An operator key cannot: do it on the operator pages.',
     { reason: 'operator_account' },
   );
 }

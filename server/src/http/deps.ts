@@ -90,6 +90,8 @@ export interface ShareDeps extends CallDeps {
   signIns: FairQueue;
   /** Sums over many rows, by account or person. */
   sums: FairQueue;
+  /** Exports of whole accounts under way, by person or operator key. */
+  exports: Budget;
 }
 
 /** Replies that stay open while nothing happens. */

@@ -46,6 +46,7 @@ export const operatorActions = [
   'account.operator',
   'account.keys_by_api',
   'account.webhook_secret',
+  'account.export',
   'account.invite',
   'team.invite',
   'team.withdraw',

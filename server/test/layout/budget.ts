@@ -21,7 +21,7 @@ export const budgets: Record<string, number> = {
   'server/src/storage': 2_260,
   'server/src/upstreams': 11_290,
   'server/src/worker': 4_000,
-  tests: 145_600,
+  tests: 145_800,
   tools: 1_250,
   'web/src': 34_400,
 };
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 97_100 };
+export const ceilings: Record<string, number> = { 'server/src': 97_150 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

@@ -95,6 +95,7 @@ addTexts('operator_log', {
     account_suspend: ['Suspended', 'Приостановлен'],
     account_resume: ['Resumed', 'Возобновлён'],
     account_webhook_secret: ['Changed the webhook secrets', 'Изменены секреты вебхуков'],
+    account_export: ['Exported an account', 'Скачаны данные аккаунта'],
     account_price: ['Changed the prices', 'Изменены цены'],
     account_operator: ['Granted or revoked operator access', 'Выдана или забрана консоль'],
     account_keys_by_api: [

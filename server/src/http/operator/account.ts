@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { hasReceipt } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
-import { accountPages } from '../../db/account-export.ts';
+import { accountLines } from '../../db/account-export.ts';
 import { findWithFigures, type FoundRow } from '../../db/accounts/account-search.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as keys from '../../db/accounts/keys.ts';
@@ -12,6 +12,7 @@ import {
   changeKeysByApi,
   changePrice,
   changeStatus,
+  logExport,
   ppmMax,
 } from '../../operations/accounts/account.ts';
 import { readCeilings } from '../../operations/accounts/key.ts';
@@ -22,6 +23,7 @@ import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboa
 import { Role, SourceName, SourceSum } from '../schemas/account.ts';
 import { inSum } from '../database-share.ts';
 import type { CallDeps, PaymentDeps, ShareDeps } from '../deps.ts';
+import { takeShare } from '../overload.ts';
 import { requireId, pageFrom } from '../form.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -80,22 +82,30 @@ export const read = operatorEndpoint(
   },
 );
 
-/** GET /operator/accounts/{account_id}/export: sent while it is read. */
+/**
+ * GET /operator/accounts/{account_id}/export: sent while it is read, after its row of the log is
+ * written.
+ */
 export const exportAll = operatorEndpoint(
   { params: ['account_id'] },
-  async ({ req, reply, params }, { db }) => {
+  async ({ req, reply, params }, deps: ShareDeps) => {
+    const { db, exports } = deps;
     const { id } = await requireAccountIn(params, db);
     reply
       .type('application/x-ndjson; charset=utf-8')
       .header('content-disposition', `attachment; filename="farebox-${id}.ndjson"`);
     if (req.method === 'HEAD') return reply.send();
-    return reply.send(Readable.from(textsOf(db, id), { highWaterMark: 1 }));
+    const { owner } = req;
+    takeShare(exports, owner, 'export of an account under way', deps);
+    const leave = () => exports.give(owner, 1);
+    await logExport(db, req.operator.by, id).catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+    const lines = Readable.from(accountLines(db, id), { highWaterMark: 1 });
+    return reply.send(lines.once('close', leave));
   },
 );
-
-async function* textsOf(db: Database, id: string): AsyncGenerator<string> {
-  for await (const { text } of accountPages(db, id)) if (text !== '') yield text;
-}
 
 /** The keys of a page, and one more if there is a next page. */
 export function newestKeys(

@@ -59,7 +59,7 @@ export const operatorCalls: Row[] = [
     errors: ['invalid_input', 'idempotency_conflict'],
   }),
   row(read, 'GET', account, oneAccount.read, 'readAccount'),
-  row(read, 'GET', `${account}/export`, oneAccount.exportAll, {
+  row(manageOthers, 'GET', `${account}/export`, oneAccount.exportAll, {
     operationId: 'exportAccount',
     replies: { 200: { content: bytesOf('application/x-ndjson'), headers: ['ContentDisposition'] } },
   }),

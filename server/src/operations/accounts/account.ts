@@ -10,7 +10,13 @@ import { openBooks, writeBooks } from '../../ledger/ledger.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { keysOf } from '../../lib/records.ts';
-import { commandLine, logBooking, type ActionResult, type Author } from '../operator-action.ts';
+import {
+  commandLine,
+  logBooking,
+  runAction,
+  type ActionResult,
+  type Author,
+} from '../operator-action.ts';
 import { Refusal } from '../refused.ts';
 
 /** The address in its stored form. Throws `Refusal` if it is not a usable e-mail address. */
@@ -173,6 +179,11 @@ export function changeKeysByApi(
   return changeAccount(db, account, { keys_by_api }, () =>
     accounts.setKeysByApi(db, account.id, keys_by_api),
   );
+}
+
+/** An export changes nothing, yet what leaves the service leaves a row of the operator's log. */
+export function logExport(db: Database, by: Author, account_id: string): Promise<void> {
+  return runAction(db, by, 'account.export', async () => ({ answer: undefined, account_id }));
 }
 
 /** "0.85" → 850000 millionths. Throws `Refusal` for an invalid value. */

@@ -116,7 +116,7 @@ const table: Record<Need, string> = {
     POST account/invitations · DELETE account/invitations/:invitation_id`,
   look: `
     GET console/overview · GET console/attention · POST console/audit · GET console/accounts
-    GET console/accounts/:account_id · GET console/accounts/:account_id/statement · GET console/accounts/:account_id/export
+    GET console/accounts/:account_id · GET console/accounts/:account_id/statement
     GET console/accounts/:account_id/receipts/:transfer_id · GET console/accounts/:account_id/keys
     GET console/accounts/:account_id/people · GET console/requests · GET console/requests/export
     GET console/requests/:request_id · GET console/requests/:request_id/input · GET console/queue
@@ -127,7 +127,7 @@ const table: Record<Need, string> = {
     GET console/deposits · GET console/invitations · GET console/operator-keys · GET console/log
     GET console/settings · GET console/banner · GET console/refusals`,
   support: `
-    POST console/accounts · POST console/accounts/:account_id/suspend
+    POST console/accounts · POST console/accounts/:account_id/suspend · GET console/accounts/:account_id/export
     POST console/accounts/:account_id/resume · PUT console/accounts/:account_id/keys-by-api
     PATCH console/keys/:key_id · DELETE console/keys/:key_id
     POST console/accounts/:account_id/invitations

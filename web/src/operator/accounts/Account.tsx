@@ -129,6 +129,7 @@ function Actions({ account }: { account: OperatorAccount }) {
   const [action, setAction] = useState<Action | null>(null);
   const me = useMe();
   const actions = useActions();
+  const exporting = actions(account.is_operator ? 'own' : 'accounts');
   const isActive = account.status === 'active';
   const isOwn = account.people.some(
     ({ person_id, role }) => person_id === me?.person_id && role === 'owner',
@@ -165,8 +166,11 @@ function Actions({ account }: { account: OperatorAccount }) {
           {item('invite')}
           <Menu.Item
             component="a"
-            href={`/api/operator/accounts/${account.account_id}/export`}
+            href={
+              exporting.disabled ? undefined : `/api/operator/accounts/${account.account_id}/export`
+            }
             download={`farebox-${account.account_id}.ndjson`}
+            {...exporting}
           >
             {t('export')}
           </Menu.Item>

@@ -223,7 +223,7 @@ addTexts('operator_account', {
     'The person is erased. The content of their requests is deleted within some minutes.',
     'Данные человека стёрты. Содержание запросов удалится за несколько минут.',
   ],
-  export: ['Export all that is kept', 'Скачать всё, что хранится'],
+  export: ['Export the account', 'Скачать данные аккаунта'],
   revoke: ['Revoke', 'Отозвать'],
   revoke_title: ['Revoke the key {{name}}?', 'Отозвать ключ {{name}}?'],
   revoke_text: [
