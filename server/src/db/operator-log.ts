@@ -23,11 +23,18 @@ export type NewLogRow = Omit<LogRow, 'account_email' | 'account_name' | 'created
 /** Any number will do, as long as every version of the service uses the same one. */
 const numberLock = 770_219_012;
 
+const numbersLock = () => sql`select pg_advisory_xact_lock(${numberLock})`;
+
+/** To be done before the table is locked, as before rows are inserted. */
+export async function lockNumbers(tx: Connection): Promise<void> {
+  await tx.run(numbersLock());
+}
+
 /** Transactions that insert rows wait for each other, so that the numbers have no gaps. */
 export function insert(tx: Transaction, row: NewLogRow): void {
   const details = row.details === null ? null : JSON.stringify(row.details);
   // A separate statement, so that the next one sees what was committed while this one waited.
-  tx.send(sql`select pg_advisory_xact_lock(${numberLock})`);
+  tx.send(numbersLock());
   tx.send(sql`
     insert into operator_log (id, seq, person_id, operator_key_id, by_email, action, account_id,
       target, details)

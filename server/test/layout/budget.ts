@@ -13,15 +13,15 @@ export const budgets: Record<string, number> = {
   'server/src/chains': 2_000,
   'server/src/commands': 6_220,
   'server/src/core': 17_190,
-  'server/src/db': 11_870,
+  'server/src/db': 12_010,
   'server/src/http': 21_730,
   'server/src/ledger': 3_380,
   'server/src/lib': 6_090,
-  'server/src/operations': 8_390,
+  'server/src/operations': 8_460,
   'server/src/storage': 2_260,
   'server/src/upstreams': 11_290,
   'server/src/worker': 4_000,
-  tests: 145_800,
+  tests: 146_300,
   tools: 1_250,
   'web/src': 34_400,
 };
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 97_150 };
+export const ceilings: Record<string, number> = { 'server/src': 97_450 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

@@ -1,4 +1,5 @@
 import { newId } from '../../lib/id.ts';
+import { lockNumbers } from '../operator-log.ts';
 import { rowsOf } from '../../lib/sql/rows-of.ts';
 import { rawSql, sql, type Connection } from '../../lib/sql/sql.ts';
 
@@ -70,24 +71,56 @@ export async function note(
     where id = ${id}`);
 }
 
-/**
- * All addresses that the person had, the present one first, as far as the operator's log knows.
- * Without those that somebody else has by now.
- */
-export async function listAddresses(db: Connection, email: string): Promise<string[]> {
-  const rows = await db.run<{ email: string }>(sql`
-    with recursive had as (
-      select ${email}::text as email
-      union
-      select l.details->'before'->>'email' from had join operator_log l
-        on l.action in ('person.change', 'person.email') and l.details->>'email' = had.email
-      where l.details->'before'->>'email' is not null
-    )
-    select email from had where email = ${email}
-      or not exists (select from people p where p.email = had.email)
-    order by email <> ${email}, email`);
-  return rows.map(({ email: had }) => had);
+/** An address to forget: where, when, and what stands in its place. */
+export interface Forgotten {
+  email: string;
+  erased: string;
+  /** Only in what concerns this account; null: everywhere. */
+  account_id: string | null;
+  /** Times of PostgreSQL, as texts. */
+  since: string;
+  until: string;
+  /** The address at their sign-up: invitations to it may be older. */
+  is_first: boolean;
 }
+
+/**
+ * The addresses that a person had, the present one first, as far as the operator's log knows. Each
+ * has its time, because others may have had it before and afterwards.
+ */
+export async function listAddresses(
+  db: Connection,
+  { id, email }: { id: string; email: string },
+): Promise<Forgotten[]> {
+  const [person] = await db.run<{ since: string }>(sql`
+    select created_at::text as since from people where id = ${id}`);
+  const changes = await db.run<{ email: string; former: string; at: string }>(sql`
+    select details->>'email' as email, details->'before'->>'email' as former,
+      created_at::text as at
+    from operator_log
+    where action in ('person.change', 'person.email') and details->'before'->>'email' is not null
+      and created_at >= ${person!.since}::timestamptz
+    order by seq desc`);
+  const had = { erased: erasedAddress(id), account_id: null };
+  const found: Forgotten[] = [];
+  let last = { email, until: 'infinity' };
+  for (const change of changes) {
+    if (change.email !== last.email) continue;
+    found.push({ ...had, ...last, since: change.at, is_first: false });
+    last = { email: change.former, until: change.at };
+  }
+  return [...found, { ...had, ...last, since: person!.since, is_first: true }];
+}
+
+const rowsOfForgotten = (forgotten: readonly Forgotten[]) =>
+  rowsOf(forgotten, {
+    email: 'text',
+    erased: 'text',
+    account_id: 'uuid',
+    since: 'timestamptz',
+    until: 'timestamptz',
+    is_first: 'bool',
+  });
 
 /**
  * Deletes what a closed account keeps for its people: names, invitations, alerts, refused calls and
@@ -119,70 +152,160 @@ export async function emptyAccounts(db: Connection, ids: string[]): Promise<void
 }
 
 /**
- * Puts `erased` in the place of an address: of accounts, in events to the operator, and as the
- * author of what an operator changed. Deletes invitations of the address.
+ * Accounts with an address of the person get another one, if they worked there or the account was
+ * made while the address was theirs; so do all of `closed`. Returns the former addresses.
  */
-export async function forgetAddress(
+export function renameAccounts(
   db: Connection,
-  { address, erased }: { address: string; erased: string },
+  had: readonly Forgotten[],
+  { worked, closed }: { worked: string[]; closed: string[] },
+): Promise<{ id: string; email: string }[]> {
+  return db.run<{ id: string; email: string }>(sql`
+    with theirs as (
+      select a.id, a.email, a.email = h.email or a.id = any(${closed}::uuid[]) as is_renamed
+      from accounts a left join ${rowsOfForgotten(had)} h on h.email in (a.email, a.name)
+        and (a.id = any(${worked}::uuid[]) or a.created_at between h.since and h.until)
+      where h.email is not null or a.id = any(${closed}::uuid[])
+    ), found as (
+      select id, email, coalesce(bool_or(is_renamed), false) as is_renamed from theirs group by 1, 2
+    )
+    update accounts a set
+      name = case when a.name in (select email from ${rowsOfForgotten(had)} n) then null
+        else a.name end,
+      email = case when f.is_renamed then a.id || '@erased.invalid' else a.email end,
+      email_form = case when f.is_renamed then null else a.email_form end
+    from found f where f.id = a.id
+    returning a.id, f.email`);
+}
+
+/**
+ * Forgets addresses in events to the operator, and as the author of what an operator changed.
+ * Deletes invitations to them.
+ */
+export async function forgetAddresses(
+  db: Connection,
+  forgotten: readonly Forgotten[],
 ): Promise<void> {
   await db.run(sql`
-    with invited as (
-      delete from invitations where email = ${address}
+    with gone as (
+      select * from ${rowsOfForgotten(forgotten)} g
+    ), invited as (
+      delete from invitations i using gone g where i.email = g.email and g.account_id is null
     ), told as (
-      update operator_events set data = replace(data::text, to_json(${address}::text)::text,
-        to_json(${erased}::text)::text)::jsonb
-      where position(to_json(${address}::text)::text in data::text) > 0
+      update operator_events e set data = jsonb_set(e.data::jsonb, '{email}', to_jsonb(g.erased))
+      from gone g where e.data->>'email' = g.email
+        and (g.account_id = e.account_id
+          or g.account_id is null and e.created_at between g.since and g.until)
     ), made as (
-      update operator_keys set created_by = ${erased} where created_by = ${address}
+      update operator_keys k set created_by = g.erased from gone g
+      where k.created_by = g.email and g.account_id is null
+        and k.created_at between g.since and g.until
     ), priced as (
-      update model_overrides set changed_by = ${erased} where changed_by = ${address}
+      update model_overrides m set changed_by = g.erased from gone g
+      where m.changed_by = g.email and g.account_id is null
+        and m.changed_at between g.since and g.until
     ), stopped as (
-      update stopped_models set stopped_by = ${erased} where stopped_by = ${address}
-    ), switched as (
-      update upstream_controls set changed_by = ${erased} where changed_by = ${address}
+      update stopped_models m set stopped_by = g.erased from gone g
+      where m.stopped_by = g.email and g.account_id is null
+        and m.stopped_at between g.since and g.until
     )
-    update accounts set name = nullif(name, ${address}),
-      email = case when email = ${address} then id || '@erased.invalid' else email end,
-      email_form = case when email = ${address} then null else email_form end
-    where email = ${address} or name = ${address}`);
+    update upstream_controls c set changed_by = g.erased from gone g
+    where c.changed_by = g.email and g.account_id is null
+      and c.changed_at between g.since and g.until`);
 }
 
 const appendOnly = (table: string, is: 'disable' | 'enable') =>
   rawSql(`alter table ${table} ${is} trigger ${table}_append_only`);
 
+/** How long this waits for other writers of a log, while further ones wait for it. */
+const lockMs = 5_000;
+
 /**
- * Puts `erased` in the place of an address in rows that nothing else may change: the operator's log
- * and resolutions. Amounts, references, reasons and times stay, by which the audit compares the log
- * with the books. Only this transaction is without their triggers, and others that would write wait
- * for its end.
+ * Forgets a person and addresses in rows that nothing else may change: resolutions and the
+ * operator's log. Amounts, references, reasons and times stay, by which the audit compares the log
+ * with the books. Only this transaction is without their triggers. Locks are taken in the order of
+ * other writers, who wait for the end of the transaction.
  */
 export async function forgetInLogs(
   tx: Connection,
-  { address, erased }: { address: string; erased: string },
+  personId: string,
+  forgotten: readonly Forgotten[],
 ): Promise<void> {
-  const [found] = await tx.run<{ is_logged: boolean; has_resolved: boolean }>(sql`
-    select exists (select from operator_log where by_email = ${address} or target = ${address}
-        or position(to_json(${address}::text)::text in details::text) > 0) as is_logged,
-      exists (select from resolutions where by_email = ${address}) as has_resolved`);
-  if (found!.has_resolved) {
+  const erased = erasedAddress(personId);
+  await tx.run(rawSql(`set local lock_timeout = ${lockMs}`));
+  const [resolved] = await tx.run(sql`
+    select from resolutions where person_id = ${personId} limit 1`);
+  if (resolved) {
     await tx.run(appendOnly('resolutions', 'disable'));
-    await tx.run(sql`update resolutions set by_email = ${erased} where by_email = ${address}`);
+    await tx.run(sql`update resolutions set by_email = ${erased} where person_id = ${personId}`);
     await tx.run(appendOnly('resolutions', 'enable'));
   }
-  if (!found!.is_logged) return;
+  await lockNumbers(tx);
   await tx.run(appendOnly('operator_log', 'disable'));
+  const rows = await tx.run<NamingRow>(sql`
+    select l.id, l.action, l.target, l.details, f.found
+    from operator_log l cross join lateral (
+      select json_agg(g) as found from ${rowsOfForgotten(forgotten)} g
+      where (l.target = g.email or l.action = any(${[...withAddresses]}::text[])
+          and position(to_json(g.email)::text in l.details::text) > 0)
+        and (g.account_id = l.account_id
+          or g.account_id is null and l.created_at between g.since and g.until
+          or g.is_first and l.action = any(${invites}::text[]))
+    ) f
+    where f.found is not null`);
   await tx.run(sql`
-    update operator_log set
-      by_email = case when by_email = ${address} then ${erased} else by_email end,
-      target = case when target = ${address} then ${erased} else target end,
-      details = replace(details::text, to_json(${address}::text)::text,
-        to_json(${erased}::text)::text)::json
-    where by_email = ${address} or target = ${address}
-      or position(to_json(${address}::text)::text in details::text) > 0`);
-  await tx.run(sql`
-    update operator_log set details = jsonb_set(jsonb_set(details::jsonb, '{name}', '"erased"',
-      false), '{before,name}', '"erased"', false)::json
-    where action = 'person.change' and target = ${erased}`);
+    update operator_log l set target = d.target, details = coalesce(d.details, l.details)
+    from ${rowsOf(rows.map(withoutNames), { id: 'uuid', target: 'text', details: 'json' })} d
+    where l.id = d.id`);
+  await tx.run(sql`update operator_log set by_email = ${erased} where person_id = ${personId}`);
   await tx.run(appendOnly('operator_log', 'enable'));
+}
+
+interface NamingRow {
+  id: string;
+  action: string;
+  target: string | null;
+  details: Details | null;
+  found: Forgotten[];
+}
+
+interface Details {
+  name?: string;
+  email?: string;
+  invited?: string;
+  empty?: string[];
+  before?: Details;
+}
+
+/** Acts whose details have addresses. */
+const withAddresses = new Set(['person.change', 'person.email', 'person.remove', 'account.create']);
+/** Acts that name an address before it is somebody's. */
+const invites = [
+  'account.invite',
+  'invitation.create',
+  'invitation.withdraw',
+  'team.invite',
+  'team.withdraw',
+];
+
+/** Null for details that stay as they are, word for word. */
+function withoutNames({ id, action, target, details, found }: NamingRow) {
+  // A person's own addresses come first.
+  const known = new Map(found.toReversed().map(({ email, erased }) => [email, erased]));
+  const swap = (text: string) => known.get(text) ?? text;
+  const ofPerson = action === 'person.change' && target !== null && known.has(target);
+  const told = (all: Details): Details => ({
+    ...all,
+    ...(all.email !== undefined && { email: swap(all.email) }),
+    ...(all.invited !== undefined && { invited: swap(all.invited) }),
+    ...(all.empty && { empty: all.empty.map(swap) }),
+    ...(ofPerson && all.name !== undefined && { name: 'erased' }),
+    ...(all.before && { before: told(all.before) }),
+  });
+  const is_told = details !== null && withAddresses.has(action);
+  return {
+    id,
+    target: target && swap(target),
+    details: is_told ? JSON.stringify(told(details)) : null,
+  };
 }

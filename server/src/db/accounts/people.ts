@@ -57,6 +57,14 @@ export async function findById(db: Connection, id: string): Promise<PersonRow | 
   return row ?? null;
 }
 
+/** Locks a person who is to be deleted: nobody joins them to an account until the end. */
+export async function lockWhole(db: Connection, id: string): Promise<PersonRow | null> {
+  const [row] = await db.run<PersonRow>(sql`
+    select id, name, email, email_verified, two_factor_enabled, created_at from people
+    where id = ${id} for update`);
+  return row ?? null;
+}
+
 /**
  * Deletes a person with all their ways to sign in and their memberships. Accounts, keys, movements
  * and rows of the operator's log stay.

@@ -1,16 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { ApiError } from '../../core/errors.ts';
 import { newWebhookSecret } from '../../core/request/webhook.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as erasures from '../../db/accounts/erasures.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as members from '../../db/accounts/members.ts';
-import type * as people from '../../db/accounts/people.ts';
+import * as people from '../../db/accounts/people.ts';
 import { eraseMany, listErased } from '../../db/requests/erased-requests.ts';
 import { endOutputs } from '../../db/requests/request-steps.ts';
-import type { Connection, Database } from '../../lib/sql/sql.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { codeOf } from '../../lib/unknown.ts';
 import type { ActionResult } from '../operator-action.ts';
 import { Refusal } from '../refused.ts';
-import { removePerson } from './manage-person.ts';
+import { deleteLeaver, lockLeaver, onlyOf } from './manage-person.ts';
+
+/** SQLSTATE of a lock that was not got in time. */
+const lockTimeout = '55P03';
 
 /** For accounts that have no other people: their end, or they stay as they are. */
 export const accountFates = ['close', 'leave'] as const;
@@ -29,31 +34,64 @@ export interface ErasedPerson {
  */
 export async function erasePerson(
   db: Database,
-  person: Pick<people.PersonRow, 'id' | 'name' | 'email'>,
+  { id: person_id }: Pick<people.PersonRow, 'id'>,
   fate: AccountFate | undefined,
 ): Promise<ActionResult<ErasedPerson>> {
-  const { id: person_id, email } = person;
-  const alone = (await members.listOwnedAlone(db, person_id)).filter((each) => each.people === 1);
+  const { email, account_ids, alone } = await lockLeaver(db, { id: person_id });
   if (alone.length > 0 && fate === undefined)
     throw new Refusal(
       `${email} is the only person of the account ${alone[0]!.email}. Say what becomes of it: close (keys, files and the content of its requests go) or leave (it stays as it is, and nobody can sign in to it).`,
       { reason: 'person_last', email, account: alone[0]!.email },
     );
-  const addresses = await erasures.listAddresses(db, email);
+  const had = await erasures.listAddresses(db, { id: person_id, email });
   const worked = await erasures.listWorked(db, person_id);
-  const { account_id } = await removePerson(db, person, { leaves_accounts: true });
+  await deleteLeaver(db, person_id);
   const closed = fate === 'close' ? await closeAccounts(db, alone) : [];
-  const isClosed = (id: string) => closed.some((each) => each.account_id === id);
-  const rows = worked.map((id) => ({ person_id, account_id: id, is_closed: isClosed(id) }));
+  const closedIds = closed.map(({ account_id }) => account_id);
+  const rows = worked.map((id) => ({
+    person_id,
+    account_id: id,
+    is_closed: closedIds.includes(id),
+  }));
   await erasures.addMany(db, rows);
-  const erased = erasures.erasedAddress(person_id);
-  for (const address of addresses) await forget(db, { address, erased });
+  await forget(db, person_id, had, { worked, closed: closedIds });
   return {
     answer: { person_id, closed },
-    account_id: account_id ?? null,
-    target: erased,
-    details: { accounts: worked.length, closed: closed.map((each) => each.account_id) },
+    account_id: onlyOf(account_ids),
+    target: erasures.erasedAddress(person_id),
+    details: { accounts: worked.length, closed: closedIds },
   };
+}
+
+/** Throws `capacity_unavailable` if others use the operator's log for too long. */
+async function forget(
+  db: Database,
+  person_id: string,
+  had: erasures.Forgotten[],
+  accountsOf: { worked: string[]; closed: string[] },
+): Promise<void> {
+  const forgotten = [...had];
+  for (const { id, email } of await erasures.renameAccounts(db, had, accountsOf))
+    // The address of an account may be that of somebody else, whose rows say it, too.
+    if (!(await people.find(db, email)))
+      forgotten.push({
+        email,
+        erased: erasures.erasedAddress(id),
+        account_id: id,
+        since: '-infinity',
+        until: 'infinity',
+        is_first: false,
+      });
+  await erasures.forgetAddresses(db, forgotten);
+  try {
+    await erasures.forgetInLogs(db, person_id, forgotten);
+  } catch (error) {
+    if (codeOf(error) !== lockTimeout) throw error;
+    throw new ApiError('capacity_unavailable', {
+      message: "The operator's log is in use by others, so nothing was changed. Try again.",
+      cause: error,
+    });
+  }
 }
 
 /** Throws `Refusal` if one of them has open requests, which need their input. */
@@ -72,16 +110,10 @@ async function closeAccounts(
         { reason: 'requests_open', account: email },
       );
     await accounts.replaceSecrets(db, id, newWebhookSecret(randomBytes));
-    await forget(db, { address: email, erased: erasures.erasedAddress(id) });
     closed.push({ account_id: id, available_usd_micro: account.available_usd_micro });
   }
   await erasures.emptyAccounts(db, ids);
   return closed;
-}
-
-async function forget(db: Connection, address: { address: string; erased: string }): Promise<void> {
-  await erasures.forgetAddress(db, address);
-  await erasures.forgetInLogs(db, address);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { memberRolesOf, type OperatorRole } from '../../core/account/operator-role.ts';
 import type { Role } from '../../core/account/role.ts';
+import { ApiError } from '../../core/errors.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import * as invitations from '../../db/accounts/invitations.ts';
 import * as links from '../../db/accounts/links.ts';
@@ -107,43 +108,66 @@ function notMember(email: string): Refusal {
   return new Refusal(`${email} does not belong to this account.`, { reason: 'member_unknown' });
 }
 
-/**
- * Deletes a person: their ways to sign in, their browsers, their memberships and the invitations
- * that they sent. Accounts stay with their keys, their money and their log. Throws `Refusal` for
- * the last owner of an account; `leaves_accounts` lets accounts without other people stay empty.
- */
-export async function removePerson(
-  db: Database,
-  person: Person,
-  { leaves_accounts }: { leaves_accounts: boolean },
-): Promise<ActionResult<{ person_id: string }>> {
-  const { id, email: target } = person;
+/** A person who is to be deleted, locked with their accounts until the transaction ends. */
+export interface Leaver {
+  email: string;
+  account_ids: string[];
+  /** Accounts that have nobody else. */
+  alone: members.OwnedAccount[];
+}
+
+/** Throws `Refusal` for the last owner of an account, and `not_found` if the person is gone. */
+export async function lockLeaver(db: Database, { id }: Pick<Person, 'id'>): Promise<Leaver> {
+  const person = await people.lockWhole(db, id);
+  if (!person) throw new ApiError('not_found');
+  const { email } = person;
   const joined = await people.listMemberships(db, id);
-  const ids = joined.map(({ account_id }) => account_id).toSorted();
-  for (const account_id of ids) await accounts.lock(db, account_id);
+  const account_ids = joined.map(({ account_id }) => account_id).toSorted();
+  for (const account_id of account_ids) await accounts.lock(db, account_id);
   const alone = await members.listOwnedAlone(db, id);
   const kept = alone.find(({ is_operator, people: count }) => is_operator || count > 1);
   if (kept)
     throw new Refusal(
-      `${target} is the last owner of the account ${kept.email}. Make somebody else an owner first.`,
+      `${email} is the last owner of the account ${kept.email}. Make somebody else an owner first.`,
       { reason: 'owner_last' },
     );
+  return { email, account_ids, alone };
+}
+
+/** Deletes the ways to sign in, browsers, memberships and the invitations that they sent. */
+export async function deleteLeaver(db: Database, id: string): Promise<void> {
+  await invitations.withdrawAllBy(db, id);
+  await links.forgetSteps(db, id);
+  await people.remove(db, id);
+}
+
+/**
+ * Deletes a person. Accounts stay with their keys, their money and their log. Throws `Refusal` for
+ * the last owner of an account; `leaves_accounts` lets accounts without other people stay empty.
+ */
+export async function removePerson(
+  db: Database,
+  { id }: Person,
+  { leaves_accounts }: { leaves_accounts: boolean },
+): Promise<ActionResult<{ person_id: string }>> {
+  const { email: target, account_ids, alone } = await lockLeaver(db, { id });
   if (alone.length > 0 && !leaves_accounts)
     throw new Refusal(
       `${target} is the only person of the account ${alone[0]!.email}: it would stay with its money and keys, and nobody could sign in to it. Invite somebody else, or remove them with leaves_accounts.`,
       { reason: 'person_last', email: target, account: alone[0]!.email },
     );
-  await invitations.withdrawAllBy(db, id);
-  await links.forgetSteps(db, id);
-  await people.remove(db, id);
+  await deleteLeaver(db, id);
   const accountsLeft = alone.map(({ email }) => email);
   return {
     answer: { person_id: id },
-    account_id: ids.length === 1 ? ids[0]! : null,
+    account_id: onlyOf(account_ids),
     target,
-    details: { accounts: joined.length, ...(alone.length > 0 && { empty: accountsLeft }) },
+    details: { accounts: account_ids.length, ...(alone.length > 0 && { empty: accountsLeft }) },
   };
 }
+
+/** The account whose log also has the row. */
+export const onlyOf = (ids: string[]): string | null => (ids.length === 1 ? ids[0]! : null);
 
 /** Signs all the person's browsers out, and ends their open links. */
 export async function signOut(

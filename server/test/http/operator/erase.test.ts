@@ -5,6 +5,9 @@ import { runCommand } from '../../../src/commands/program.ts';
 import { proveBooks } from '../../../src/ledger/audit.ts';
 import { changedSince, newestHead, readHead } from '../../../src/ledger/seals.ts';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
+import { commandLine, logAction } from '../../../src/operations/operator-action.ts';
+import { lock } from '../../../src/db/accounts/accounts.ts';
+import { lockNumbers } from '../../../src/db/operator-log.ts';
 import { auditNews } from '../../../src/operations/audit.ts';
 import { endDay } from '../../kit/end-day.ts';
 import type { TestAccount } from '../../kit/service.ts';
@@ -55,6 +58,13 @@ const books = () =>
   Promise.all(
     ['transfers', 'balances', 'seals', 'seal_heads', 'bonuses', 'receipts'].map((t) => textOf(t)),
   );
+
+/** Until so many statements wait for a lock. */
+async function waiting(count = 1): Promise<void> {
+  const held = rawSql(`select count(*) as n from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database()`);
+  for (let n = 0n; n < count;) n = (await service.db.run<{ n: bigint }>(held as never))[0]!.n;
+}
 
 /** Runs all that is due, as a worker does within some minutes. */
 async function settle(): Promise<void> {
@@ -264,5 +274,133 @@ describe('an erased person', () => {
       body: {},
     });
     assert.equal(late.status, 404);
+  });
+
+  test('leaves references and reasons with their address, so that the audit stays right', async () => {
+    const { own, gone } = await worker(5);
+    const path = `/accounts/${own.account_id}`;
+    const credit = { amount_usd_micro: '5', reference: gone.email, source: 'paid' };
+    ok((await act('POST', `${path}/credits`, credit)).reply as never, 201);
+    const correction = { amount_usd_micro: '-5', reference: `x${gone.id}`, reason: gone.email };
+    ok((await act('POST', `${path}/adjustments`, correction)).reply as never, 201);
+    const { reply } = await erase(gone, { accounts: 'close' });
+    assert.equal(reply.status, 200, reply.text);
+    assert.deepEqual((await proveBooks(service.db)).violations, []);
+    assert.deepEqual(await tablesWith([gone.email]), ['operator_log', 'transfers']);
+  });
+
+  test('takes nobody else along, with an account or an address that is or was theirs', async () => {
+    const boss = await operatorOf(service);
+    const { own, gone } = await worker(6);
+    const bossAccount = `boss-account-${gone.id}@example.com`;
+    const [bossOwn] = await service.db.run<{ id: string }>(
+      sql`update accounts set email = ${bossAccount} where id = (
+        select account_id from members where person_id = ${boss.id}) returning id`,
+    );
+    const write = (account: string) =>
+      boss.call('POST', `/api/operator/accounts/${account}/suspend`);
+    ok((await write((await service.account({ usd: 1 })).account_id)) as never);
+    // The account that is closed has the address of an operator.
+    await service.db.run(
+      sql`update accounts set email = ${boss.email} where id = ${own.account_id}`,
+    );
+    await act('POST', `/accounts/${own.account_id}/suspend`);
+    const ofBoss = () =>
+      service.db.run(
+        sql`select id, by_email, target from operator_log
+          where ${boss.email} in (by_email, target) order by seq`,
+      );
+    const earlier = await ofBoss();
+    assert.equal(earlier.length, 2);
+    assert.equal((await erase(gone, { accounts: 'close' })).reply.status, 200);
+    assert.deepEqual(await ofBoss(), earlier);
+    assert.equal((await boss.call('GET', '/api/me')).status, 200);
+    const [closed] = await service.db.run<{ email: string }>(
+      sql`select email from accounts where id = ${own.account_id}`,
+    );
+    assert.equal(closed!.email, `${own.account_id}@erased.invalid`);
+
+    // A customer gets the address of an operator's account, and then that of a removed operator.
+    const other = await worker(7);
+    const take = (email: string) =>
+      act('PATCH', `/people/${other.gone.id}`, { email }).then(({ reply }) => ok(reply as never));
+    await take(bossAccount);
+    await person(service, { [bossOwn!.id]: 'owner' });
+    assert.equal((await act('DELETE', `/people/${boss.id}`)).reply.status, 200);
+    await take(boss.email);
+    const { reply } = await erase({ ...other.gone, email: boss.email }, { accounts: 'close' });
+    assert.equal(reply.status, 200, reply.text);
+    const [kept] = await service.db.run<{ email: string }>(
+      sql`select email from accounts where id = ${bossOwn!.id}`,
+    );
+    assert.equal(kept!.email, bossAccount);
+    const later = await ofBoss();
+    assert.deepEqual(later.slice(0, 2), earlier);
+    assert.equal(later.length, 3, 'only the row of their removal was added');
+  });
+
+  test('keeps the rows of whoever had their address before', async () => {
+    const { gone: bob } = await worker(8);
+    const shared = `shared-${bob.id}@example.com`;
+    const rename = (email: string) => act('PATCH', `/people/${bob.id}`, { email });
+    assert.equal((await rename(shared)).reply.status, 200);
+    await act('POST', `/people/${bob.id}/sign-out`);
+    assert.equal((await rename(`bob2-${bob.id}@example.com`)).reply.status, 200);
+    const { gone: ana } = await worker(9);
+    await act('PATCH', `/people/${ana.id}`, { email: shared });
+    await act('POST', `/people/${ana.id}/sign-out`);
+    const rows = () =>
+      service.db.run<{ n: bigint }>(
+        sql`select count(*) as n from operator_log
+          where target = ${shared} or position(${shared} in details::text) > 0`,
+      );
+    assert.equal((await rows())[0]!.n, 5n);
+    assert.equal((await erase(ana, { accounts: 'leave' })).reply.status, 200);
+    assert.equal((await rows())[0]!.n, 3n);
+    assert.equal((await erase(bob, { accounts: 'leave' })).reply.status, 200);
+    assert.equal((await rows())[0]!.n, 0n);
+  });
+
+  test('leaves an account to an owner who joins at the last moment', async () => {
+    const { own, gone } = await worker(10);
+    const next = await person(service);
+    const { erasing } = await service.db.tx(async (tx) => {
+      await lock(tx, own.account_id);
+      const asked = erase(gone, { accounts: 'close' });
+      await waiting();
+      await tx.run(
+        sql`insert into members (account_id, person_id, role)
+          values (${own.account_id}, ${next.id}, 'owner')`,
+      );
+      return { erasing: asked };
+    });
+    const { reply } = await erasing;
+    assert.deepEqual(reply.body, { person_id: gone.id, closed: [] });
+    assert.equal((await own.get('/v1/balance')).status, 200, 'a key was revoked');
+  });
+
+  test('waits for another writer of the log, once, and is erased once', async () => {
+    const { gone } = await worker(11);
+    let tries = 0;
+    const { asked } = await service.db.tx(async (tx) => {
+      tries++;
+      await lockNumbers(tx);
+      const both = Promise.all([1, 2].map(() => erase(gone, { accounts: 'close' })));
+      await waiting(2);
+      logAction(tx, commandLine, { action: 'books.mend' });
+      return { asked: both };
+    });
+    const replies = await asked;
+    assert.deepEqual(replies.map(({ reply }) => reply.status).toSorted(), [200, 404]);
+    assert.equal(tries, 1, 'a deadlock');
+    assert.deepEqual((await proveBooks(service.db)).violations, []);
+  });
+
+  test('is not asked about the account of operators, which keeps an owner', async () => {
+    const former = await operatorOf(service);
+    const { reply, rows } = await erase(former);
+    assert.equal(reply.body.error.details.reason, 'owner_last');
+    assert.deepEqual(rows, []);
+    assert.equal((await former.call('GET', '/api/me')).status, 200);
   });
 });
