@@ -1,11 +1,20 @@
 import { firstId } from '../../lib/id.ts';
-import { sql, type Connection, type Database } from '../../lib/sql/sql.ts';
+import { constant, sql, type Connection, type Database } from '../../lib/sql/sql.ts';
 import type { Erasure } from '../accounts/erasures.ts';
 import { cleared } from './requests.ts';
 
 /** Requests whose content is deleted because a person was erased. */
 
-/** The next ones, in the order of their ids, and whether they are over, with nothing due. */
+/** Content is left. Rows without any are not written again while others are still open. */
+const hasContent = constant(`(r.cleared_at is null
+      or exists (select from request_inputs i where i.request_id = r.id
+        and num_nonnulls(i.metadata, i.caller_id, i.door) > 0)
+      or exists (select from request_results s where s.request_id = r.id
+        and s.error_message <> 'Erased.')
+      or exists (select from attempts a where a.request_id = r.id
+        and num_nonnulls(a.handle, a.message, a.progress) > 0))`);
+
+/** The next with content, in the order of their ids. Over: ended, and nothing is due. */
 export function listErased(
   db: Connection,
   { account_id, person_id, is_closed, after_id }: Erasure,
@@ -14,11 +23,13 @@ export function listErased(
   const after = after_id ?? firstId;
   if (is_closed)
     return db.run<{ id: string; is_over: boolean }>(sql`
-      select id, completed_at is not null and wake_at is null as is_over from requests
-      where account_id = ${account_id} and id > ${after}::uuid order by id limit ${limit}`);
+      select id, completed_at is not null and wake_at is null as is_over from requests r
+      where account_id = ${account_id} and id > ${after}::uuid and ${hasContent}
+      order by id limit ${limit}`);
   return db.run<{ id: string; is_over: boolean }>(sql`
-    select id, completed_at is not null and wake_at is null as is_over from requests
+    select id, completed_at is not null and wake_at is null as is_over from requests r
     where account_id = ${account_id} and person_id = ${person_id} and id > ${after}::uuid
+      and ${hasContent}
     order by id limit ${limit}`);
 }
 

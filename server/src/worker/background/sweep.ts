@@ -53,11 +53,11 @@ export async function sweep(
   await inBatches(() => requests.clearPayloads(db, retentionDays, limit));
   // Payloads take their keys along.
   await inBatches(() => requests.forgetKeys(db, retentionDays, limit));
-  await eraseRequests(db, limit, isStopping);
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
   await inBatches(() => operatorEvents.clear(db, eventDays, limit));
   await inBatches(() => invitations.clear(db, invitationDays, limit));
   await inBatches(() => refusals.clear(db, limit));
+  await eraseRequests(db, limit, isStopping);
 }
 
 /** Removes the bytes before the row, because without their row they could not be found again. */

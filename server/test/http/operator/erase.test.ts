@@ -396,6 +396,31 @@ describe('an erased person', () => {
     assert.deepEqual((await proveBooks(service.db)).violations, []);
   });
 
+  test('has an open request, for which the others are not written again', async () => {
+    const { firm, gone, words } = await worker(12);
+    const open = await image(gone, firm, `${words[2]!}, open`);
+    await chat(gone, firm, `${words[2]!}, over`);
+    assert.equal((await erase(gone, { accounts: 'leave' })).reply.status, 200);
+    const sweep = async () => {
+      await service.app.worker!.sweep();
+      const rows = await service.db.run<{ at: string; id: string; prompt: string | null }>(
+        sql`select r.ctid::text || i.ctid::text as at, r.id, i.prompt from requests r
+          join request_inputs i on i.request_id = r.id where r.person_id = ${gone.id} order by r.id`,
+      );
+      return rows;
+    };
+    const [first, last] = await sweep();
+    assert.deepEqual([first!.id, first!.prompt], [open, `${words[2]!}, open`]);
+    assert.equal(last!.prompt, null);
+    assert.equal((await sweep())[1]!.at, last!.at);
+    await settle();
+    await service.wakeAll();
+    await settle();
+    assert.deepEqual(await tablesWith([words[2]!]), []);
+    const left = sql`select id from erasures where ended_at is null and person_id = ${gone.id}`;
+    assert.deepEqual(await service.db.run(left), []);
+  });
+
   test('is not asked about the account of operators, which keeps an owner', async () => {
     const former = await operatorOf(service);
     const { reply, rows } = await erase(former);
