@@ -190,7 +190,8 @@ export async function forgetAddresses(
     with gone as (
       select * from ${rowsOfForgotten(forgotten)} g
     ), invited as (
-      delete from invitations i using gone g where i.email = g.email and g.account_id is null
+      delete from invitations i using gone g
+      where i.email = g.email and g.account_id is null and i.created_at <= g.until
     ), told as (
       update operator_events e set data = jsonb_set(e.data::jsonb, '{email}', to_jsonb(g.erased))
       from gone g where e.data->>'email' = g.email
@@ -250,7 +251,7 @@ export async function forgetInLogs(
           and position(to_json(g.email)::text in l.details::text) > 0)
         and (g.account_id = l.account_id
           or g.account_id is null and l.created_at between g.since and g.until
-          or g.is_first and l.action = any(${invites}::text[]))
+          or g.is_first and l.created_at <= g.until and l.action = any(${invites}::text[]))
     ) f
     where f.found is not null`);
   await tx.run(sql`

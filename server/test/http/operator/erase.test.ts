@@ -357,8 +357,15 @@ describe('an erased person', () => {
     assert.equal((await rows())[0]!.n, 5n);
     assert.equal((await erase(ana, { accounts: 'leave' })).reply.status, 200);
     assert.equal((await rows())[0]!.n, 3n);
+    // The address is free, and somebody else is invited at it.
+    const { firm } = await worker(13);
+    const invitation = { email: shared, role: 'billing' };
+    const path = `/accounts/${firm.account_id}/invitations`;
+    ok((await act('POST', path, invitation)).reply as never, 201);
     assert.equal((await erase(bob, { accounts: 'leave' })).reply.status, 200);
-    assert.equal((await rows())[0]!.n, 0n);
+    assert.equal((await rows())[0]!.n, 1n);
+    const open = sql`select id from invitations where email = ${shared}`;
+    assert.equal((await service.db.run(open)).length, 1);
   });
 
   test('leaves an account to an owner who joins at the last moment', async () => {
