@@ -151,20 +151,29 @@ export async function emptyAccounts(db: Connection, ids: string[]): Promise<void
     where id = any(${ids}::uuid[])`);
 }
 
+export interface RenamedAccount {
+  id: string;
+  /** The former address. */
+  email: string;
+  /** False: it keeps its address, and only its name went. */
+  is_renamed: boolean;
+}
+
 /**
  * Accounts with an address of the person get another one, if they worked there or the account was
- * made while the address was theirs; so do all of `closed`. Returns the former addresses.
+ * made while the address was theirs, and is not one of operators; so do all of `closed`.
  */
 export function renameAccounts(
   db: Connection,
   had: readonly Forgotten[],
   { worked, closed }: { worked: string[]; closed: string[] },
-): Promise<{ id: string; email: string }[]> {
-  return db.run<{ id: string; email: string }>(sql`
+): Promise<RenamedAccount[]> {
+  return db.run<RenamedAccount>(sql`
     with theirs as (
       select a.id, a.email, a.email = h.email or a.id = any(${closed}::uuid[]) as is_renamed
       from accounts a left join ${rowsOfForgotten(had)} h on h.email in (a.email, a.name)
-        and (a.id = any(${worked}::uuid[]) or a.created_at between h.since and h.until)
+        and (a.id = any(${worked}::uuid[])
+          or (not a.is_operator and a.created_at between h.since and h.until))
       where h.email is not null or a.id = any(${closed}::uuid[])
     ), found as (
       select id, email, coalesce(bool_or(is_renamed), false) as is_renamed from theirs group by 1, 2
@@ -175,7 +184,7 @@ export function renameAccounts(
       email = case when f.is_renamed then a.id || '@erased.invalid' else a.email end,
       email_form = case when f.is_renamed then null else a.email_form end
     from found f where f.id = a.id
-    returning a.id, f.email`);
+    returning a.id, f.email, f.is_renamed`);
 }
 
 /**

@@ -71,9 +71,9 @@ async function forget(
   accountsOf: { worked: string[]; closed: string[] },
 ): Promise<void> {
   const forgotten = [...had];
-  for (const { id, email } of await erasures.renameAccounts(db, had, accountsOf))
+  for (const { id, email, is_renamed } of await erasures.renameAccounts(db, had, accountsOf))
     // The address of an account may be that of somebody else, whose rows say it, too.
-    if (!(await people.find(db, email)))
+    if (is_renamed && !(await people.find(db, email)))
       forgotten.push({
         email,
         erased: erasures.erasedAddress(id),

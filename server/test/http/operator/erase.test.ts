@@ -339,6 +339,19 @@ describe('an erased person', () => {
     assert.equal(later.length, 3, 'only the row of their removal was added');
   });
 
+  test('leaves an account that has only its name of them at its address, in the log too', async () => {
+    const { firm, gone } = await worker(10);
+    const { account_id } = firm;
+    await service.db.run(sql`update accounts set name = ${gone.email} where id = ${account_id}`);
+    await act('POST', `/accounts/${account_id}/suspend`);
+    const told = () =>
+      service.db.run(sql`select l.id from operator_log l join accounts a on a.email = l.target
+        where a.id = ${account_id} and a.name is null`);
+    assert.deepEqual(await told(), []);
+    assert.equal((await erase(gone, { accounts: 'close' })).reply.status, 200);
+    assert.equal((await told()).length, 1);
+  });
+
   test('keeps the rows of whoever had their address before', async () => {
     const { gone: bob } = await worker(8);
     const shared = `shared-${bob.id}@example.com`;
