@@ -357,7 +357,7 @@ describe('videos', () => {
     assert.equal(media[0].source.url, url);
   });
 
-  test('done at an address that is no use here, so its content is asked for', async () => {
+  test('done at an address that others cannot fetch, so its content is asked for', async () => {
     const useless = [
       'film.mp4',
       'http://10.0.0.7/f.mp4',

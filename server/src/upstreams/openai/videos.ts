@@ -136,7 +136,7 @@ function progressIn(value: unknown): number | undefined {
   return percent / 100;
 }
 
-/** An address inside the upstream's network is no use here, nor is that of the call for content. */
+/** Whether a film can be fetched there: not inside a network, and not by the call for content. */
 function isOfFilm(value: unknown): value is string {
   if (!isAddress(value)) return false;
   const { protocol, pathname } = new URL(value);

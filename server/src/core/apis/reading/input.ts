@@ -8,7 +8,7 @@ const nothing = /^(?:null|None|undefined)?$/;
 
 /** The input of a tool call, which an upstream sends in pieces. */
 export interface InputReader {
-  /** Returns what follows the end of the input. `isValue`: the piece is no text, but its JSON. */
+  /** Returns the text behind the end of the input. `isValue`: the piece is the JSON of a value. */
   add(piece: string, isValue?: boolean): string;
   /** All that came, without what was repeated. */
   text(): string;

@@ -80,7 +80,7 @@ export const responsesReader: OpenReader = (context, say) => {
   };
 };
 
-/** A response is no answer if it has nothing but calls that the caller would have to carry out. */
+/** The error of a response that has only calls which the caller would have to carry out. */
 function lackIn({ output }: Json, { hasAny }: ReturnType<typeof replyItems>): Json | null {
   if (hasAny('message') || hasAny('call')) return null;
   const types = itemsOf(output).map((own) => pieces.textOf(objectOf(own).type));
