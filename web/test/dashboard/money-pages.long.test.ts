@@ -69,8 +69,8 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     await page.getByText(`You owe ${owed}.`).waitFor();
     await page.getByText(`${held} of your money is held for running requests`).waitFor();
     await page.goto(`${base}/dashboard/money`);
-    await page.getByText('Debt', { exact: true }).waitFor();
-    await page.getByText(owed, { exact: true }).waitFor();
+    await page.getByText('Debt', { exact: true }).first().waitFor();
+    await page.getByText(owed, { exact: true }).first().waitFor();
     await page.getByText(held, { exact: true }).first().waitFor();
     assert.deepEqual(await barriers(page), []);
     assert.deepEqual(faults, []);
