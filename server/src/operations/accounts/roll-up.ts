@@ -43,17 +43,12 @@ async function storeDays(
  * Stores the sums of an account's past days, so that pages need not read all its requests. A past
  * day without open requests never changes. Returns the midnight (UTC) up to which sums are stored.
  */
-export async function rollUpSpend(
-  db: Database,
-  account_id: string,
-  now: number,
-  ms = stretchMs,
-): Promise<Date> {
+export async function rollUpSpend(db: Database, account_id: string, now: number): Promise<Date> {
   const to = midnightBefore(now - lateMs);
   const since = new Date(midnightBefore(now).getTime() - (keptDays - 1) * dayMs);
   const known = await spend.findRolledUp(db, account_id);
   if (known && known.until >= to) return known.until;
-  await storeDays(db, ms, async (tx, most) => {
+  await storeDays(db, stretchMs, async (tx, most) => {
     const { until } = await spend.lockRolledUp(tx, account_id, since);
     const end = new Date(Math.min(to.getTime(), until.getTime() + most * dayMs));
     return until < end ? spend.rollUp(tx, account_id, until, end) : 0;
