@@ -50,6 +50,9 @@ export async function live(
   let app: App | undefined;
   try {
     await judge?.(database.db);
+    // Migrations take their time, and what follows would, too.
+    const early = await Promise.race([asked, null]);
+    if (early !== null) return log.info({ signal: early }, 'stopped during the start');
     app = await startApp({ config, database: database, log, ...parts }).catch((error: unknown) => {
       throw inWords(error, config, parts.http ? 'PORT' : 'FAREBOX_WORKER_PORT');
     });
