@@ -484,7 +484,7 @@ async function runTask(task: Task, end: AbortSignal): Promise<Outcome> {
   const giveUp = new AbortController();
   const outcome: Outcome = { task, events: [], counts: noCounts(), unstable: [] };
   const timer = setTimeout(() => {
-    giveUp.abort(new Error(`no end after ${timeoutMs / 1000} s; ${openTests(outcome.events)}`));
+    giveUp.abort(new Error(`no end after ${timeoutMs / 1000} s; ${openTests(outcome)}`));
   }, timeoutMs);
   // Aborting also ends the process, whatever it is doing.
   const signal = AbortSignal.any([end, giveUp.signal]);
@@ -510,14 +510,17 @@ async function runTask(task: Task, end: AbortSignal): Promise<Outcome> {
   return outcome;
 }
 
-function openTests(events: TestEvent[]): string {
+function openTests({ task, events }: Outcome): string {
   const open = new Set<string>();
+  const ended = new Set<string>();
   for (const { type, data } of events) {
+    if (type === 'test:complete') ended.add(data.name);
     if (type === 'test:dequeue' && data.name !== data.file) open.add(data.name);
     if (type === 'test:complete') open.delete(data.name);
   }
+  const left = task.files.filter((file) => !ended.has(file));
   return open.size === 0
-    ? 'no test is open, so a handle keeps the process alive or a loop never yields'
+    ? `no test is open, so a handle keeps the process alive or a loop never yields; not ended: ${left.join(', ') || 'none'}`
     : `still running: ${[...open].join(', ')}`;
 }
 
