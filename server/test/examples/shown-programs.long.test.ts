@@ -21,10 +21,12 @@ after(() => world.stop());
 async function shown(path: string): Promise<[language: string, program: string][]> {
   const html = await (await fetch(`${world.service.base}${path}`)).text();
   const base = `${originOf(world.service)}/v1`;
-  const blocks = /<h[23][^>]*>(curl|fare|JavaScript|Python|Go)<\/h[23]>\n<pre[^>]*><code>([^<]*)</g;
+  const blocks =
+    /<h[23][^>]*>(curl|fare|JavaScript|Python|Go)<\/h[23]>\n<div[^>]*><pre[^>]*><code>([^]*?)<\/code>/g;
   return [...html.matchAll(blocks)].map(([, language, code]) => [
     language!,
     code!
+      .replaceAll(/<[^>]*>/g, '')
       .replaceAll('&lt;', '<')
       .replaceAll('&gt;', '>')
       .replaceAll('&quot;', '"')
