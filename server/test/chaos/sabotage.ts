@@ -25,6 +25,7 @@ const needed = [
   'docs',
   // The service serves these files.
   'client/dist',
+  'web/src/look/tokens.css',
   'server/package.json',
   'server/bin',
   'server/migrations',

@@ -29,7 +29,7 @@ describe('a process', { concurrency: true }, () => {
         assert.ok(took < 4, `${took} s`);
         // PostgreSQL needs a moment to end the statement. Left alone, it would wait for the lock, which
         // is held until here.
-        await until('it is gone', async () => (await other.db.run(waiting)).length === 0, 5_000);
+        await until('it is gone', async () => (await other.db.run(waiting)).length === 0, 20_000);
       });
       assert.doesNotMatch(other.log.join(''), /the audit could not run|connection was lost/);
     } finally {
