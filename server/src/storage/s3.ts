@@ -1,7 +1,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { S3mini, S3ServiceError, type UploadPart } from 's3mini';
+import { S3mini, S3ServiceError, type ListObject, type UploadPart } from 's3mini';
 import { runBounded } from '../lib/bounded.ts';
 import { idleTimeout, type Bytes } from '../lib/streams.ts';
 import { asStorageError, intake, writeBody, type PutOptions } from './intake.ts';
@@ -111,7 +111,7 @@ export class S3Storage implements Storage {
       return idleTimeout(bytes, this.#options.callMs, () => cut.abort());
     } catch (error) {
       if (isMissing(error)) return null;
-      throw error;
+      throw asRefusal(error);
     } finally {
       clearTimeout(timer);
     }
@@ -144,19 +144,15 @@ export class S3Storage implements Storage {
 
   /** Deletes objects one by one, because services differ in how they delete many in one call. */
   async removeAll(prefix: string): Promise<void> {
-    const below = `${this.#nameOf(prefix)}/`;
-    let token: string | undefined;
-    do {
-      const page = await this.#call((client) => client.listObjectsPaged('/', below, 1000, token));
-      const names = (page?.objects ?? []).map((each) => each.Key).values();
+    for await (const page of this.#list(`${this.#nameOf(prefix)}/`)) {
+      const names = page.map((each) => each.Key).values();
       const removeRest = async (): Promise<void> => {
         for (const name of names) {
           await this.#call((client) => client.deleteObject(name).catch(unlessMissing));
         }
       };
       await Promise.all(Array.from({ length: removalsAtOnce }, removeRest));
-      token = page?.nextContinuationToken;
-    } while (token);
+    }
   }
 
   /**
@@ -172,6 +168,18 @@ export class S3Storage implements Storage {
 
   async freeBytes(): Promise<null> {
     return null;
+  }
+
+  /** Objects whose names begin with `below`, in pages. */
+  async *#list(below: string): AsyncGenerator<ListObject[]> {
+    let token: string | undefined;
+    do {
+      const page = await this.#call((client) => client.listObjectsPaged('/', below, 1000, token));
+      // s3mini takes a missing bucket for an empty one.
+      if (!page) throw new Error('S3 answered 404 NoSuchBucket: there is no list');
+      yield page.objects ?? [];
+      token = page.nextContinuationToken;
+    } while (token);
   }
 
   #nameOf(key: string): string {
@@ -195,7 +203,7 @@ export class S3Storage implements Storage {
         return await runBounded(signal, this.#options.callMs, (limit) => work(this.#client(limit)));
       } catch (error) {
         signal?.throwIfAborted();
-        if (attempt === attempts || !isPassing(error)) throw error;
+        if (attempt === attempts || !isPassing(error)) throw asRefusal(error);
         const wait = sleep(this.#options.retryMs * 2 ** (attempt - 1), undefined, { signal });
         await wait.catch(() => signal?.throwIfAborted());
       }
@@ -284,7 +292,26 @@ function isPassing(error: unknown): boolean {
 }
 
 function asFull(error: unknown): unknown {
-  if (!(error instanceof S3ServiceError)) return error;
-  const full = error.status === 507 || fullCodes.has(error.serviceCode ?? '');
+  if (!(error instanceof S3Refusal)) return error;
+  const full = error.status === 507 || fullCodes.has(error.serviceCode);
   return full ? new StorageFull({ cause: error }) : error;
+}
+
+/** A reply that refuses, in one line with the words of the store. */
+class S3Refusal extends Error {
+  readonly status: number;
+  readonly serviceCode: string;
+
+  constructor({ status, serviceCode = 'without a code', body = '' }: S3ServiceError) {
+    const [, says = ''] = /<Message>([^<]{1,200})/.exec(body) ?? [];
+    super(`S3 answered ${status} ${serviceCode}${says && `: ${says.replaceAll(/\s+/g, ' ')}`}`);
+    this.name = 'S3Refusal';
+    this.status = status;
+    this.serviceCode = serviceCode;
+  }
+}
+
+/** Without the reply's body, which repeats the signed call and would fill the log. */
+function asRefusal(error: unknown): unknown {
+  return error instanceof S3ServiceError ? new S3Refusal(error) : error;
 }

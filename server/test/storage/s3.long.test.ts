@@ -132,6 +132,7 @@ describe('S3', () => {
     server.before = () => ({ status: 404, code: 'NoSuchBucket' });
     await assert.rejects(storage.open('bucket/0'), /NoSuchBucket/);
     await assert.rejects(storage.remove('bucket/0'), /NoSuchBucket/);
+    await assert.rejects(storage.removeAll('bucket'), /NoSuchBucket/);
   });
 
   test('while the store is slow, no more than two parts of the body are taken in', async () => {
