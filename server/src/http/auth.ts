@@ -13,7 +13,7 @@ import { keyAuthor } from '../operations/operator-action.ts';
 import { Refusal } from '../operations/refused.ts';
 import type { CallDeps, OperatorAsker, RequestDeps, SpareRule } from './deps.ts';
 import { challenge } from './errors.ts';
-import { idIn } from './form.ts';
+import { idIn } from './ids.ts';
 
 const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;

@@ -11,7 +11,8 @@ import type { WithParams, ParamsOf } from './path.ts';
 import type { Static, TObject, TSchema } from './schemas/schema.ts';
 import { bodyOf, type Serializable } from './schemas/serialize.ts';
 import { readBody, readQuery } from './schemas/validate.ts';
-import { readJsonForm, type Visit, type WebDeps } from './session/visit.ts';
+import { readJsonForm } from './json-form.ts';
+import type { Visit, WebDeps } from './session/visit.ts';
 
 /**
  * Request and reply of a call. The OpenAPI document, the client's types and the types of the web

@@ -14,9 +14,8 @@ import type { Database } from '../lib/sql/sql.ts';
 import type { Bounds } from '../operations/accounts/key-rules.ts';
 import type { ActionResult } from '../operations/operator-action.ts';
 import type { HttpDeps } from './deps.ts';
-import { timeToCome } from './form.ts';
 import * as s from './schemas/schema.ts';
-import { badField } from './schemas/validate.ts';
+import { badField, timeToCome } from './schemas/validate.ts';
 
 /** A key as each caller sees it, and the bodies that make and change one. */
 

@@ -15,7 +15,7 @@ import {
   type DepositChain,
   type AccountAddress,
 } from '../../operations/deposits/deposit-address.ts';
-import { pageFrom } from '../form.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 

@@ -9,7 +9,8 @@ import {
 import { runManaged } from '../../operations/accounts/key-actions.ts';
 import type { CallDeps, CatalogDeps, KeyedRequest, RequestDeps, ShareDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import {
   ApiKey,
   KeyChangeForm,
@@ -22,7 +23,7 @@ import {
 } from '../keys.ts';
 import * as s from '../schemas/schema.ts';
 import { readBody } from '../schemas/validate.ts';
-import { readJsonForm } from '../session/visit.ts';
+import { readJsonForm } from '../json-form.ts';
 
 /**
  * An account's keys, managed by a program with a key of scope `keys`. Keys of that scope are listed

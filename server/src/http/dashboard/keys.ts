@@ -11,7 +11,8 @@ import {
 } from '../../operations/accounts/key.ts';
 import { endOverlap, overlapMaxHours, rotateKey } from '../../operations/accounts/key-rotation.ts';
 import { visitEndpoint } from '../endpoint.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import {
   Ceilings,
   Key,

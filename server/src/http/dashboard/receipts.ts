@@ -2,7 +2,7 @@ import { asExplorersWrite, transactionUrl } from '../../core/deposit/chain.ts';
 import { receiptNumber } from '../../core/account/receipt.ts';
 import { ApiError } from '../../core/errors.ts';
 import { issueReceipt, type Issuer } from '../../operations/accounts/receipt.ts';
-import { requireId } from '../form.ts';
+import { requireId } from '../ids.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';

@@ -17,7 +17,7 @@ import { issueReceipts } from '../../operations/accounts/receipt.ts';
 import { UnitName } from '../api/model-schema.ts';
 import { StatusName } from '../requests/schema.ts';
 import { inSum } from '../database-share.ts';
-import { pageFrom } from '../form.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { serialize } from '../schemas/serialize.ts';
 import { visitEndpoint } from '../endpoint.ts';

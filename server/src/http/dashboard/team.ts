@@ -15,7 +15,7 @@ import {
 import { changeBilledTo } from '../../operations/accounts/receipt.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
-import { idIn } from '../form.ts';
+import { idIn } from '../ids.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { mayWrite, throttle } from '../session/throttle.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';

@@ -13,7 +13,8 @@ import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accou
 import { sendNotification, type SentNotification } from '../../operations/requests/notification.ts';
 import { judgeWebhook } from '../../operations/requests/check-media.ts';
 import { webhookFetch } from '../../operations/requests/webhook-fetch.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';

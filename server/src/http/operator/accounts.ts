@@ -6,7 +6,7 @@ import { deposit } from '../../operations/accounts/deposit.ts';
 import { inviteAs } from '../../operations/accounts/person.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { HttpDeps, MailDeps } from '../deps.ts';
-import { pageFrom } from '../form.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { demandScope } from '../auth.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';

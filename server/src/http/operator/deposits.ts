@@ -8,7 +8,8 @@ import {
 import * as deposits from '../../db/deposits/deposit-search.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { requireAccount } from '../../operations/accounts/account.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import { DepositReason, depositStates, DepositWhy, NewDepositCredit } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';

@@ -1,6 +1,6 @@
 import { eventTypes, eventView } from '../../core/operator-event.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
-import { pageFrom } from '../form.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 

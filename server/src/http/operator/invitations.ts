@@ -7,7 +7,7 @@ import { inviteAs, type NewInvitation } from '../../operations/accounts/person.t
 import { Role } from '../schemas/account.ts';
 import type { CallDeps, MailDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { requireId } from '../form.ts';
+import { requireId } from '../ids.ts';
 import { OperatorRole } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';

@@ -1,6 +1,7 @@
 import type { CallDeps, RequestDeps } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import {
   AccountKey,
   KeyChangeForm,

@@ -1,5 +1,6 @@
 import * as operatorLog from '../../db/operator-log.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 

@@ -30,7 +30,7 @@ import * as s from '../schemas/schema.ts';
 import type { Serializable } from '../schemas/serialize.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
-import { pageFrom } from '../form.ts';
+import { pageFrom } from '../page.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import type { ConsoleDeps, HttpDeps } from '../deps.ts';
 

@@ -9,7 +9,7 @@ import * as bookings from '../../operations/accounts/deposit.ts';
 import { refund as refundCharge } from '../../operations/accounts/refund.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { requireId } from '../form.ts';
+import { requireId } from '../ids.ts';
 import { NewCorrection, NewCredit, NewRefund } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { SourceName } from '../schemas/account.ts';

@@ -1,6 +1,7 @@
 import * as operatorKeys from '../../db/operator-keys.ts';
 import { createOperatorKey, revokeOperatorKey } from '../../operations/accounts/operator-key.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import { NewOperatorKey, Scope } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';

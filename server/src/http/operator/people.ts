@@ -16,7 +16,7 @@ import { Refusal } from '../../operations/refused.ts';
 import { ofOperators } from '../auth.ts';
 import type { CallDeps, MailDeps, OperatorAsker } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
-import { requireId } from '../form.ts';
+import { requireId } from '../ids.ts';
 import { AccountFate, OperatorRole } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';

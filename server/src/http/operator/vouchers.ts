@@ -1,6 +1,8 @@
 import * as vouchers from '../../db/accounts/vouchers.ts';
 import { createVouchers, voidVoucher } from '../../operations/accounts/voucher.ts';
-import { timeToCome, requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
+import { timeToCome } from '../schemas/validate.ts';
 import { NewVouchers } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';

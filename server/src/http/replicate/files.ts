@@ -6,7 +6,7 @@ import { discard, newFile, store, tellIgnored } from '../api/files.ts';
 import { isForm } from '../body.ts';
 import type { CallDeps, FileDeps, KeyedRequest } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
-import { pageFrom } from '../form.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { failure, ReplicateFile, ReplicateFileList } from './replicate-schema.ts';
 

@@ -5,7 +5,7 @@ import { findOutputs } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { zipOf } from '../../storage/zip.ts';
 import { visitEndpoint } from '../endpoint.ts';
-import { requireId } from '../form.ts';
+import { requireId } from '../ids.ts';
 import { storedHeaders } from '../api/stored.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';

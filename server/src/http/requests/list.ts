@@ -19,7 +19,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { livingKeysMax } from '../../operations/accounts/key.ts';
 import { KindName } from '../api/model-schema.ts';
 import { keyedEndpoint, operatorEndpoint, visitEndpoint } from '../endpoint.ts';
-import { requireId } from '../form.ts';
+import { requireId } from '../ids.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { RequestList, StatusName } from './schema.ts';

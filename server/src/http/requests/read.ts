@@ -6,7 +6,7 @@ import { findOutputs } from '../../db/requests/requests.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { operatorEndpoint, visitEndpoint } from '../endpoint.ts';
-import { requireId } from '../form.ts';
+import { requireId } from '../ids.ts';
 import * as s from '../schemas/schema.ts';
 import {
   detailOf,

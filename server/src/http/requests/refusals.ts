@@ -2,7 +2,8 @@ import { errors, type ErrorCode } from '../../core/errors.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import { keysOf } from '../../lib/records.ts';
 import { keyedEndpoint, operatorEndpoint } from '../endpoint.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 
 /** Refused calls of the last seven days, newest first: of an account, or of all. */

@@ -9,7 +9,8 @@ import {
   resolveOutcomes,
   type Finding,
 } from '../../operations/upstreams/unknown-outcome.ts';
-import { requireId, pageFrom } from '../form.ts';
+import { requireId } from '../ids.ts';
+import { pageFrom } from '../page.ts';
 import { LeftAttempt, NewFinding, outcomes } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';

@@ -207,3 +207,12 @@ function isMoment(text: string): boolean {
   const ms = day !== undefined && isCalendarDay(day) ? Date.parse(text) : NaN;
   return ms >= 0 && ms < 2 ** 48;
 }
+
+/** A future time, or null if none is given. Throws `bad_request`. */
+export function timeToCome(value: string | null | undefined, name: string): Date | null {
+  const time = value ? new Date(value) : null;
+  if (time === null || time.getTime() > Date.now()) return time;
+  throw badField(name, 'a future time in UTC, such as 2027-01-31T00:00:00.000Z', {
+    reason: 'end_passed',
+  });
+}

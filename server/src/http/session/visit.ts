@@ -6,13 +6,11 @@ import { rightsOf, type OperatorRight } from '../../core/account/operator-role.t
 import * as operators from '../../db/accounts/operators.ts';
 import * as people from '../../db/accounts/people.ts';
 import { isUuid } from '../../lib/id.ts';
-import { isObject, parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { demandScope, spareOperators } from '../auth.ts';
-import { bodyStream, collect, readInShare } from '../body.ts';
 import { inSignIn } from '../database-share.ts';
-import type { HttpDeps, ShareDeps, SpareRule } from '../deps.ts';
+import type { HttpDeps, SpareRule } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
 import type { Auth, Session } from './auth.ts';
 import type { LetterKind } from './throttle.ts';
@@ -57,9 +55,6 @@ export interface WebSettings {
   /** As `post`, within the limit of letters to one address: anybody may cause it. */
   postToStranger: ((letter: Letter, kind: LetterKind) => void) | null;
 }
-
-const bodyMaxBytes = 64 * 1024;
-const shape = { depth: 16, values: 10_000 };
 
 /** True for a route that anyone may call and that takes a body: its calls have separate slots. */
 export function isStranger(config: unknown): boolean {
@@ -147,36 +142,8 @@ export async function demandOperator(
   await spareOperators(visit, visit.operator, spared, deps);
 }
 
-/** The JSON object of a call's body; an empty one if there is none. */
-export async function readJsonForm(
-  req: FastifyRequest,
-  deps: ShareDeps,
-): Promise<Record<string, unknown>> {
-  const bytes = await readBytes(req, deps);
-  if (bytes.length === 0) return {};
-  if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
-    throw new ApiError('unsupported_media_type', {
-      message: 'Send the body as application/json.',
-      param: 'content-type',
-    });
-  }
-  const value = parseJson(bytes, shape);
-  if (isObject(value)) return value;
-  throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
-}
-
 export function isVisit(req: FastifyRequest): req is Visit {
   return fieldOf(req, 'session') !== undefined;
-}
-
-function readBytes(req: FastifyRequest, deps: ShareDeps): Promise<Buffer> {
-  if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
-  const stream = bodyStream(req);
-  const { bodyMs, strangerBodyMs } = deps.settings.times;
-  const ofKey = req.operator?.by.operator_key_id ?? req.caller?.account_id ?? null;
-  const owner = isVisit(req) ? req.session.person_id : ofKey;
-  if (owner === null) return collect(stream, strangerBodyMs, bodyMaxBytes);
-  return readInShare(owner, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }
 
 /** The call's headers in the form that the sign-in library takes. */
