@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import { createAccount } from '../server/src/operations/accounts/account.ts';
-import { deposit } from '../server/src/operations/accounts/deposit.ts';
+import { deposit } from '../server/src/operations/accounts/book-by-hand.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
 import { commandLine } from '../server/src/operations/operator-action.ts';
 import { headers, input, submitRequest } from './calls.ts';

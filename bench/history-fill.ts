@@ -1,6 +1,6 @@
 import { rawSql, type Database } from '../server/src/lib/sql/sql.ts';
 import { createAccount } from '../server/src/operations/accounts/account.ts';
-import { deposit } from '../server/src/operations/accounts/deposit.ts';
+import { deposit } from '../server/src/operations/accounts/book-by-hand.ts';
 import { commandLine } from '../server/src/operations/operator-action.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
 

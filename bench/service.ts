@@ -7,7 +7,7 @@ import { migrate } from '../server/src/db/migrate.ts';
 import { schemaOfSession } from '../server/src/db/schema.ts';
 import { openDatabase, rawSql, type Database } from '../server/src/lib/sql/sql.ts';
 import { createAccount } from '../server/src/operations/accounts/account.ts';
-import { deposit } from '../server/src/operations/accounts/deposit.ts';
+import { deposit } from '../server/src/operations/accounts/book-by-hand.ts';
 import { createKey } from '../server/src/operations/accounts/key.ts';
 import { commandLine } from '../server/src/operations/operator-action.ts';
 import { fieldOf } from '../server/src/lib/unknown.ts';

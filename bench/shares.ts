@@ -210,8 +210,8 @@ async function noisyAccount({ db }: Bench, folder: string) {
     'account.ts',
   )) as typeof import('../server/src/operations/accounts/account.ts');
   const { deposit } = (await at(
-    'deposit.ts',
-  )) as typeof import('../server/src/operations/accounts/deposit.ts');
+    'book-by-hand.ts',
+  )) as typeof import('../server/src/operations/accounts/book-by-hand.ts');
   const { createKey } = (await at(
     'key.ts',
   )) as typeof import('../server/src/operations/accounts/key.ts');

@@ -62,7 +62,7 @@ const retireMaxMs = 15 * 60_000;
 const retireLookMs = 100;
 
 /** Brings the connections of a process that does not listen itself. */
-export interface Door {
+export interface SharedEntrance {
   /** The address at which they arrive. */
   address: Address;
   /** The server gets every connection from now on. */
@@ -103,8 +103,8 @@ export interface AppOptions {
   log: Logger;
   http: boolean;
   worker: boolean;
-  /** In place of HOST and PORT: a listening socket of this process, or a door. */
-  entrance?: { fd: number } | Door | undefined;
+  /** In place of HOST and PORT: a listening socket of this process, or one that it shares. */
+  entrance?: { fd: number } | SharedEntrance | undefined;
   /** The metrics of all processes at the address, as text. Default: those of this process. */
   figures?: (() => Promise<string>) | undefined;
   /** False: the worker runs a round only when `runOnce` is called. */
@@ -145,9 +145,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     await services.close();
   };
   try {
-    const door = entrance && 'open' in entrance ? entrance : null;
+    const shared = entrance && 'open' in entrance ? entrance : null;
     const at = entrance && 'fd' in entrance ? entrance : { port: port!, host: config.HOST };
-    const address = server && (door ? await enter(server, door) : await listen(server, at));
+    const address = server && (shared ? await enter(server, shared) : await listen(server, at));
     links.listensOn(options.http ? address!.port : config.PORT);
     const working = options.running === false ? undefined : worker?.run();
     const jobs = await startJobs(services, options, deps);
@@ -155,7 +155,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     const retire = async () => {
       leaving.abort();
-      if (door) await untilLeft(door, deps);
+      if (shared) await untilLeft(shared, deps);
     };
     const stop = async (graceMs = 8_000) => {
       const takesCalls = options.http && !leaving.signal.aborted;
@@ -170,7 +170,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         if (takesCalls) await halfDrain(config, cutoff.signal);
         draining.abort();
         if (takesCalls) await halfDrain(config, cutoff.signal);
-        await Promise.all([server?.close(), door?.close()]);
+        await Promise.all([server?.close(), shared?.close()]);
       };
       await Promise.all([worker?.stop(graceMs * 0.6), drain()]);
       // Chats whose callers have left still have to be charged.
@@ -249,18 +249,18 @@ async function listen(
   return { host: inherited ? host : at.host, port };
 }
 
-async function enter(server: FastifyInstance, door: Door): Promise<Address> {
+async function enter(server: FastifyInstance, shared: SharedEntrance): Promise<Address> {
   await server.ready();
-  door.open(server.server);
-  return door.address;
+  shared.open(server.server);
+  return shared.address;
 }
 
 /** Waits while calls are under way, or may still come by an open connection. */
-async function untilLeft(door: Door, { metrics, chats }: HttpDeps): Promise<void> {
+async function untilLeft(shared: SharedEntrance, { metrics, chats }: HttpDeps): Promise<void> {
   const last = performance.now() + retireMaxMs;
   while (performance.now() < last) {
     const streams = (await metrics.streams.get()).values[0]?.value ?? 0;
-    if (door.size() <= streams && chats.size === 0) return;
+    if (shared.size() <= streams && chats.size === 0) return;
     await pause(retireLookMs);
   }
 }

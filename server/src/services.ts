@@ -92,7 +92,7 @@ export interface Services {
   version: VersionWatch;
   /** False while nothing may be started or sent. */
   mayWork: () => boolean;
-  blocked: BlockedUpstream;
+  blocked: WhyBlocked;
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
   inputs: Budget;
   /** Files that are measured, decoded or converted, by account. */
@@ -101,7 +101,7 @@ export interface Services {
 }
 
 /** Why no new request is accepted; null if all is well. Chats need no storage. */
-export type BlockedUpstream = (needsStorage: boolean) => string | null;
+export type WhyBlocked = (needsStorage: boolean) => string | null;
 
 const outputTtlSeconds = 24 * 3600;
 
@@ -177,7 +177,7 @@ export async function openServices({
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
   const mail = url === null ? null : createMail({ url, from });
   const asked = mail && askMail(mail, log);
-  const blocked: BlockedUpstream = (needsStorage) => {
+  const blocked: WhyBlocked = (needsStorage) => {
     if (watched.version.moved() !== null) return 'version';
     if (watched.installation.held() !== null) return 'restored copy';
     if (space.low(needsStorage ? undefined : 'data')) return 'disk space';

@@ -1,9 +1,10 @@
 import type { Chain } from '../core/deposit/chain.ts';
 import { isTrifle } from '../core/deposit/deposit.ts';
 import type { BlockRange, SeenTransfer } from '../core/deposit/transfer.ts';
+import { higher, lower } from '../lib/bigints.ts';
 import type { QuestionLimits } from './limits.ts';
 import type { Rpc } from './rpc.ts';
-import { lower, readTransfers, LogsUnreadable, type Question } from './scan.ts';
+import { readTransfers, LogsUnreadable, type Question } from './scan.ts';
 
 /** Finds the transfers that are noted, in as many of the blocks as an endpoint can give. */
 
@@ -85,8 +86,4 @@ export function readNotedTransfers(
   const isNoted = ({ token, units }: SeenTransfer) =>
     !isTrifle(units, tokens.get(token)!, chain.minimum_usd_micro);
   return readTransfers(rpc, { ...question, tokens: [...tokens.keys()], isNoted }, limits);
-}
-
-export function higher(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
 }

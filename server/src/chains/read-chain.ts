@@ -1,19 +1,13 @@
 import { endpointVariable, type Chain } from '../core/deposit/chain.ts';
 import type { BlockRange, FinalTransfer, SeenTransfer } from '../core/deposit/transfer.ts';
+import { higher, lower } from '../lib/bigints.ts';
 import type { Rpc } from './rpc.ts';
 import { checkTransfers } from './check-transfers.ts';
-import {
-  blocksMax,
-  higher,
-  readNotedTransfers,
-  readTransfersAround,
-  type ChainEndpoint,
-} from './noted.ts';
+import { blocksMax, readNotedTransfers, readTransfersAround, type ChainEndpoint } from './noted.ts';
 import { isSameTransfer, type WantedTransfer } from './receipts.ts';
 import {
   demandBlock,
   demandOrder,
-  lower,
   readChainId,
   readDecimals,
   readFinal,

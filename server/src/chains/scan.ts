@@ -16,6 +16,7 @@ import {
   transferTopic,
   word,
 } from './wire.ts';
+import { lower } from '../lib/bigints.ts';
 
 /**
  * Reads blocks and transfers of tokens from a chain. EVM chains and TRON answer the same calls.
@@ -279,8 +280,4 @@ async function readLogs(
   // Some endpoints answer null where others refuse.
   if (!Array.isArray(logs)) throw new RpcError('eth_getLogs', null, 'the answer is not a list');
   return logs;
-}
-
-export function lower(one: bigint, other: bigint): bigint {
-  return one < other ? one : other;
 }

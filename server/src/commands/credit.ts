@@ -3,7 +3,7 @@ import { formatUsd } from '../core/price/money.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { requireAccount } from '../operations/accounts/account.ts';
 import type { BookingResult } from '../operations/accounts/booking.ts';
-import * as bookings from '../operations/accounts/deposit.ts';
+import * as bookings from '../operations/accounts/book-by-hand.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { allOrNone, type Line } from './bulk.ts';

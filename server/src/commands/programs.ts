@@ -1,4 +1,4 @@
-import { NewCorrection, NewCredit, NewReason, NewReference } from '../http/schemas/operator.ts';
+import { NewAdjustment, NewCredit, NewReason, NewReference } from '../http/schemas/operator.ts';
 import * as s from '../http/schemas/schema.ts';
 import { flag, may, operand, row, says } from './command.ts';
 
@@ -64,7 +64,7 @@ export const programs = {
     'correct a balance; a negative amount lowers it, a repeated reference is booked only once',
     {
       email: operand(s.text()),
-      usd: operand(says(NewCorrection.amount_usd_micro, 'such as 5 or -0.50')),
+      usd: operand(says(NewAdjustment.amount_usd_micro, 'such as 5 or -0.50')),
       reference: says(NewReference, 'name of the correction outside Farebox, such as a ticket'),
       reason: says(NewReason, 'the reason, for readers of the ledger'),
       allow_debt: flag('if more is taken than is available, the rest becomes a debt'),

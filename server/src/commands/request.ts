@@ -3,7 +3,7 @@ import { requestOfNumber } from '../core/request/call-number.ts';
 import { callNumbers } from '../core/request/views.ts';
 import { statuses } from '../core/request/request.ts';
 import { listNewestOf as deliveriesOf } from '../db/requests/deliveries.ts';
-import { findFull } from '../db/accounts/margins.ts';
+import { findFull } from '../db/requests/margins.ts';
 import type { CallNumbers } from '../db/requests/call-numbers.ts';
 import * as refusals from '../db/accounts/refusals.ts';
 import * as requests from '../db/requests/requests.ts';

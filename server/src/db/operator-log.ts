@@ -1,6 +1,6 @@
 import { idsWritten, lastId } from '../lib/id.ts';
 import { fragment, sql, type Connection, type Transaction } from '../lib/sql/sql.ts';
-import { dayMs } from '../lib/day.ts';
+import { dayMs } from '../lib/calendar-day.ts';
 
 /** An operator's action. */
 export interface LogRow {

@@ -40,7 +40,7 @@ export type Row = Way & {
   handle: CallHandler<FastifyRequest>;
   /** Only for calls of the API, which the OpenAPI document describes. */
   docs?: RouteDocs;
-  ahead?: Prefetch;
+  prefetch?: Prefetch;
 };
 
 /** A way in, and the request and dependencies that it gives a handler. */
@@ -108,7 +108,7 @@ export function row<
   path: Path,
   work: Endpoint<Request, Deps, PathParams<Path>> | CallHandler<Request, Deps, PathParams<Path>>,
   about?: RouteDocs | string,
-  ahead?: Prefetch<PathParams<Path>>,
+  prefetch?: Prefetch<PathParams<Path>>,
 ): Row {
   const docs = typeof about === 'string' ? { operationId: about } : about;
   const { shapes, handle } = typeof work === 'function' ? { shapes: {}, handle: work } : work;
@@ -123,7 +123,7 @@ export function row<
       return handle(at(path, req), reply, deps);
     },
     ...(docs && { docs }),
-    ...(ahead && { ahead: (req, deps) => ahead(at(path, req), deps) }),
+    ...(prefetch && { prefetch: (req, deps) => prefetch(at(path, req), deps) }),
   };
 }
 

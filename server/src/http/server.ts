@@ -297,7 +297,7 @@ function judgeOf(route: Row, deps: HttpDeps): Handler | null {
     return async (req, reply) => {
       reply.headers(noStore);
       const judged = authenticate(req, reply, ofCall(req, reply, deps), route.scope);
-      route.ahead?.(req, deps);
+      route.prefetch?.(req, deps);
       const { caller, grant } = await judged;
       req.belongsTo(caller.account_id);
       Object.assign(req, { caller, grant });

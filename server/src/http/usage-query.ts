@@ -1,8 +1,7 @@
 import { ApiError } from '../core/errors.ts';
-import { isCalendarDay } from '../lib/calendar-day.ts';
+import { dayMs, isCalendarDay } from '../lib/calendar-day.ts';
 import * as s from './schemas/schema.ts';
 import { badField } from './schemas/validate.ts';
-import { dayMs } from '../lib/day.ts';
 
 /** The period and the page of a call that sums up usage, for operators and for accounts. */
 

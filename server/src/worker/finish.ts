@@ -28,7 +28,7 @@ import { FileDamaged } from '../storage/picture.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
 import type { JobResult } from '../upstreams/upstream.ts';
 import { fetchOutput, OutputNotFetched } from './fetch-output.ts';
-import { fieldsDepthMax } from './finished.ts';
+import { fieldsDepthMax } from './result-handle.ts';
 import {
   heldTransition,
   isSpooled,

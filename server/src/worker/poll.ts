@@ -3,7 +3,7 @@ import type { Progress, Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { runBounded } from '../lib/bounded.ts';
 import { costOf, costOfRun, fail, finish, unfetchedMessage } from './finish.ts';
-import { isHeldElsewhere, resultIn } from './finished.ts';
+import { isHeldElsewhere, resultIn } from './result-handle.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { isOff, startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';

@@ -4,7 +4,7 @@ import type { Spool } from '../storage/spool.ts';
 import { StorageAway, StorageFull } from '../storage/storage.ts';
 import type { Bytes } from '../lib/streams.ts';
 import type { OutputMedia, JobResult } from '../upstreams/upstream.ts';
-import { spooledHandle } from './finished.ts';
+import { spooledHandle } from './result-handle.ts';
 
 /** Results that were fetched while the storage was away. They wait on the local disk. */
 

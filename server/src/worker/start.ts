@@ -24,7 +24,7 @@ import type {
   Upstream,
 } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
-import { finishedHandle } from './finished.ts';
+import { finishedHandle } from './result-handle.ts';
 import { handleLost } from './lost.ts';
 import {
   callbackOf,

@@ -9,7 +9,7 @@ import * as callers from '../../src/db/accounts/callers.ts';
 import * as links from '../../src/db/accounts/links.ts';
 import * as members from '../../src/db/accounts/members.ts';
 import * as people from '../../src/db/accounts/people.ts';
-import * as margins from '../../src/db/accounts/margins.ts';
+import * as margins from '../../src/db/requests/margins.ts';
 import * as depositAddresses from '../../src/db/deposits/addresses.ts';
 import * as chainDeposits from '../../src/db/deposits/chain-deposits.ts';
 import * as depositLists from '../../src/db/deposits/deposit-lists.ts';

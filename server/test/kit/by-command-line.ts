@@ -1,5 +1,5 @@
 import type { Database } from '../../src/lib/sql/sql.ts';
-import * as deposits from '../../src/operations/accounts/deposit.ts';
+import * as deposits from '../../src/operations/accounts/book-by-hand.ts';
 import * as refunds from '../../src/operations/accounts/refund.ts';
 import * as vouchers from '../../src/operations/accounts/voucher.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { adjust, deposit, refund } from '../kit/by-command-line.ts';
 import { readRevenue, listTopAccounts } from '../../src/db/accounts/revenue.ts';
-import { withMargins } from '../../src/db/accounts/margins.ts';
+import { withMargins } from '../../src/db/requests/margins.ts';
 import { movementsOf, statementLines } from '../../src/ledger/statement.ts';
 import { movementTotals } from '../../src/ledger/transfer-sums.ts';
 import { newId } from '../../src/lib/id.ts';

@@ -8,7 +8,7 @@ import { firstId, lastId } from '../../src/lib/id.ts';
 import { rawSql, within, type Transaction } from '../../src/lib/sql/sql.ts';
 import { auditNews } from '../../src/operations/audit.ts';
 import { commandLine } from '../../src/operations/operator-action.ts';
-import { deposit } from '../../src/operations/accounts/deposit.ts';
+import { deposit } from '../../src/operations/accounts/book-by-hand.ts';
 import { addHistory } from '../kit/add-history.ts';
 import { completed, customer, end, start, submit, type Customer } from '../kit/by-hand.ts';
 import { endDay, endDayIn } from '../kit/end-day.ts';

@@ -7,7 +7,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { issueAddress, renewAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { recordRead } from '../../src/operations/deposits/record-read.ts';
-import { rotateKey } from '../../src/operations/deposits/rotate-key.ts';
+import { rotateDepositKey } from '../../src/operations/deposits/rotate-key.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
 import { playWorld } from '../chains/play-kit.ts';
 import { availableTo, liveChain, readerOf, readNow, seenBy } from '../chains/scene.ts';
@@ -32,7 +32,7 @@ afterEach(async () => {
 const address = (key = first, { account_id } = who) => issueAddress(database.db, account_id, key);
 const renew = (key = first) => renewAddress(database.db, who.account_id, key);
 const rotate = (key = second) =>
-  runAction(database.db, commandLine, 'deposit.rotate', (inside) => rotateKey(inside, key));
+  runAction(database.db, commandLine, 'deposit.rotate', (inside) => rotateDepositKey(inside, key));
 const differs = { address: null, differs: 'xpub_differs' };
 
 let used = 0;

@@ -10,7 +10,7 @@ import {
 import { asExplorersWrite, xpubVariable } from '../../core/deposit/chain.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import { listAddresses, type ListedAddress } from '../../db/deposits/address-list.ts';
-import { rotateKey } from '../../operations/deposits/rotate-key.ts';
+import { rotateDepositKey } from '../../operations/deposits/rotate-key.ts';
 import { CommandFailed } from '../../operations/refused.ts';
 import { accountId, act, withDatabase } from '../database.ts';
 import {
@@ -34,7 +34,7 @@ export async function rotate(
     throw new CommandFailed(`${xpubVariable(family)} is not set. Set it to the new key first.`);
   const key = openKey(family, xpub);
   if ('problem' in key) throw new CommandFailed(key.problem);
-  const json = await act(context, 'deposit.rotate', (db) => rotateKey(db, key));
+  const json = await act(context, 'deposit.rotate', (db) => rotateDepositKey(db, key));
   const text = `New ${family} addresses come from the key that is set now; ${countText(json.retired_addresses, 'account')} will get one. The earlier addresses are still read.`;
   return { json, text };
 }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { App, Door } from '../../app.ts';
+import type { App, SharedEntrance } from '../../app.ts';
 import { fromJson } from '../../lib/json.ts';
 import { withTimeout } from '../../lib/with-timeout.ts';
 import { readConfig } from '../../read-config.ts';
@@ -8,7 +8,7 @@ import { live, withoutSandbox } from '../live.ts';
 import { tell } from '../tell.ts';
 import type { FromProcess, ProcessSetup, ToProcess } from './messages.ts';
 
-/** One of the processes of `serve --processes`. The first process starts it and is its door. */
+/** One of the processes of `serve --processes`. The first process starts it and is its entrance. */
 
 const given = fromJson<ProcessSetup>(process.argv[2]!);
 const answerMaxMs = 8_000;
@@ -27,7 +27,7 @@ process.on('SIGHUP', () => {});
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 
 try {
-  const parts = { http: true, worker: given.worker, entrance: openDoor(), figures };
+  const parts = { http: true, worker: given.worker, entrance: openEntrance(), figures };
   const own = { number: given.number, retired: retired.promise };
   await live(withoutSandbox(readConfig()), { ...parts, ...own }, (app) => {
     app.metrics.registry.setDefaultLabels({ process: String(given.number) });
@@ -46,8 +46,8 @@ function send(message: FromProcess): void {
   if (process.connected) process.send!(message, undefined, undefined, () => {});
 }
 
-/** The door whose connections come from the first process. */
-function openDoor(): Door {
+/** The entrance whose connections come from the first process. */
+function openEntrance(): SharedEntrance {
   const open = new Set<Socket>();
   const empty = Promise.withResolvers<void>();
   let closing = false;

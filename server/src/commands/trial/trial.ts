@@ -16,7 +16,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount, requireAccount } from '../../operations/accounts/account.ts';
 import { CommandFailed } from '../../operations/refused.ts';
 import { commandLine } from '../../operations/operator-action.ts';
-import { deposit } from '../../operations/accounts/deposit.ts';
+import { deposit } from '../../operations/accounts/book-by-hand.ts';
 import { createKey } from '../../operations/accounts/key.ts';
 import { createOwner } from '../../operations/accounts/person.ts';
 import { print, type Context } from '../output.ts';

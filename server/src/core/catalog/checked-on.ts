@@ -4,7 +4,7 @@
  */
 
 import type { Model } from './catalog.ts';
-import { dayMs } from '../../lib/day.ts';
+import { dayMs } from '../../lib/calendar-day.ts';
 
 /** A check is too old after this many days: vendors change prices and models about as often. */
 export const priceAgeDays = 60;

@@ -2,7 +2,7 @@ import type { FailureCode, FailureDetails } from '../errors.ts';
 import { decodable } from '../media/input-types.ts';
 import type { Output } from './request.ts';
 import {
-  addresses,
+  requestUrls,
   callNumbers,
   expiry,
   failureOf,
@@ -85,7 +85,7 @@ export function listEntry(row: RequestFacts & Line, links: Links) {
     started_at: row.started_at,
     completed_at: row.completed_at,
     cancel_requested_at: row.cancel_requested_at,
-    ...addresses(row.id, links),
+    ...requestUrls(row.id, links),
     key_id: row.key_id,
     metadata: row.metadata ?? {},
     ...callNumbers(row),

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { Output } from './request.ts';
 import { verify } from './signature.ts';
 import {
-  addresses,
+  requestUrls,
   card,
   expiry,
   failureOf,
@@ -97,7 +97,7 @@ function output(index: number, field: string, changes: Partial<Output> = {}): Ou
   };
 }
 
-const three = addresses(id, links);
+const three = requestUrls(id, links);
 
 test('the three addresses stand below the base address', () => {
   assert.deepEqual(three, {

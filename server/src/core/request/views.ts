@@ -112,7 +112,7 @@ export function callbackUrl(link: CallbackLink, { baseUrl, secret, isPublic }: L
 }
 
 /** The three addresses that are given for every request. */
-export function addresses(requestId: string, links: Links) {
+export function requestUrls(requestId: string, links: Links) {
   const base = `${links.baseUrl}/requests/${requestId}`;
   return {
     status_url: `${base}/status`,
@@ -136,7 +136,7 @@ export function submittedView(
   return {
     status: 'IN_QUEUE' as const,
     request_id,
-    ...addresses(request_id, links),
+    ...requestUrls(request_id, links),
     model_id,
     quoted_usd_micro,
     queue_position,
@@ -164,7 +164,7 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
     ...(started_at && { started_at }),
     ...(completed_at && { completed_at }),
     ...(cancel_requested_at && { cancel_requested_at }),
-    ...addresses(request_id, links),
+    ...requestUrls(request_id, links),
     ...(failure && { error: failure }),
     ...(started_at && { metrics }),
   };
@@ -204,7 +204,7 @@ export function card(row: CardFacts, outputs: Output[], links: Links) {
             state: row.webhook_state ?? 'pending',
             last_status: row.webhook_status,
           },
-    ...addresses(row.id, links),
+    ...requestUrls(row.id, links),
     key_id: row.key_id,
     metadata: row.metadata ?? {},
     ...callNumbers(row),

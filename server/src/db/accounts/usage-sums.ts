@@ -3,7 +3,7 @@ import { rawSql, type Connection } from '../../lib/sql/sql.ts';
 import { hasPairs } from '../requests/metadata.ts';
 import { boundary, entries, sums } from './revenue.ts';
 import { counts, storedUntil, usageSums, usageTotals, type Period } from './usage-days.ts';
-import { dayMs } from '../../lib/day.ts';
+import { dayMs } from '../../lib/calendar-day.ts';
 
 /**
  * Sums by day, model, account, key, person or metadata: over all accounts for the operator, or over

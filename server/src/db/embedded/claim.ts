@@ -89,23 +89,23 @@ export async function waitForClaim(
 
 async function enter(folder: string, info: string): Promise<Entry> {
   let state: State = 'entering';
-  const door = openDoor(folder);
+  const opened = openFolder(folder);
   const name = `${randomBytes(6).toString('hex')}.sock`;
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
     socket.end(JSON.stringify({ state, info }));
   });
   const leave = () => {
-    fs.rmSync(path.join(door.folder, name), { force: true });
+    fs.rmSync(path.join(opened.folder, name), { force: true });
     server.close();
-    door.close();
+    opened.close();
   };
   try {
-    server.listen(door.path(`${name}.new`));
+    server.listen(opened.path(`${name}.new`));
     await once(server, 'listening');
     // The socket is renamed only once it listens, so a visible socket that refuses a connection
     // certainly belongs to a dead process.
-    fs.renameSync(path.join(door.folder, `${name}.new`), path.join(door.folder, name));
+    fs.renameSync(path.join(opened.folder, `${name}.new`), path.join(opened.folder, name));
   } catch (error) {
     leave();
     throw error;
@@ -117,18 +117,18 @@ async function enter(folder: string, info: string): Promise<Entry> {
 }
 
 async function look(folder: string, except?: string): Promise<Holder[]> {
-  const door = openDoor(folder);
+  const opened = openFolder(folder);
   try {
-    const names = fs.readdirSync(door.folder).filter((name) => name.endsWith('.sock'));
+    const names = fs.readdirSync(opened.folder).filter((name) => name.endsWith('.sock'));
     const others = names.filter((name) => name !== except);
     return await Promise.all(
       others.map(async (name) => {
-        const { state, info } = await probe(door.path(name));
+        const { state, info } = await probe(opened.path(name));
         return { name, state, info };
       }),
     );
   } finally {
-    door.close();
+    opened.close();
   }
 }
 
@@ -166,7 +166,7 @@ function ask(socketPath: string): Promise<{ text: string } | 'nobody' | 'silence
 }
 
 function sweep(folder: string, seen: Holder[]): void {
-  const { folder: real, close } = openDoor(folder);
+  const { folder: real, close } = openFolder(folder);
   close();
   for (const { name, state } of seen) {
     if (state === null) fs.rmSync(path.join(real, name), { force: true });
@@ -187,7 +187,7 @@ function isHolder(one: Holder): boolean {
  * path goes through an open descriptor of the folder. Elsewhere a short folder, named after a hash
  * of the path, takes the place of a folder with a long path.
  */
-function openDoor(folder: string): { folder: string; path(name: string): string; close(): void } {
+function openFolder(folder: string): { folder: string; path(name: string): string; close(): void } {
   if (process.platform === 'linux') {
     const fd = fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
     const close = onlyOnce(() => fs.closeSync(fd));

@@ -11,7 +11,7 @@ import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { RefusedCalls } from './keys.ts';
 import { Funds } from '../schemas/account.ts';
-import { dayMs } from '../../lib/day.ts';
+import { dayMs } from '../../lib/calendar-day.ts';
 
 /** The first page: balance, spending and running requests. */
 

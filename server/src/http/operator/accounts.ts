@@ -2,7 +2,7 @@ import { search, type FoundRow } from '../../db/accounts/account-search.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount } from '../../operations/accounts/account.ts';
 import { referenceMax } from '../../core/account/booking.ts';
-import { deposit } from '../../operations/accounts/deposit.ts';
+import { deposit } from '../../operations/accounts/book-by-hand.ts';
 import { inviteAs } from '../../operations/accounts/person.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { HttpDeps, MailDeps } from '../deps.ts';

@@ -5,12 +5,12 @@ import { lineOf } from '../../core/account/name.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
 import { findReference } from '../../ledger/bookings.ts';
 import type { BookingResult } from '../../operations/accounts/booking.ts';
-import * as bookings from '../../operations/accounts/deposit.ts';
+import * as bookings from '../../operations/accounts/book-by-hand.ts';
 import { refund as refundCharge } from '../../operations/accounts/refund.ts';
 import type { ActionResult, Author } from '../../operations/operator-action.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { requireId } from '../ids.ts';
-import { NewCorrection, NewCredit, NewRefund } from '../schemas/operator.ts';
+import { NewAdjustment, NewCredit, NewRefund } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { SourceName } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -88,7 +88,7 @@ export const adjust = operatorAction(
   'account.adjust',
   {
     params: ['account_id'],
-    body: s.form(NewCorrection),
+    body: s.form(NewAdjustment),
     reply: Booking,
   },
   async ({ params, body, by, reply }, deps: CallDeps) => {

@@ -18,7 +18,7 @@ import * as s from '../schemas/schema.ts';
 import { SourceSum } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import type { ShareDeps } from '../deps.ts';
-import { dayMs } from '../../lib/day.ts';
+import { dayMs } from '../../lib/calendar-day.ts';
 
 /** Revenue, debts to customers, and whether the books balance. */
 

@@ -114,7 +114,7 @@ export const erase = operatorAction(
 );
 
 /** POST /operator/people/{person_id}/sign-out */
-export const signsOut = operatorAction(
+export const signPersonOut = operatorAction(
   'person.sign_out',
   { params: ['person_id'], reply: s.object({ ended: s.integer('Browsers that were signed in.') }) },
   async ({ params }, { db }) => {

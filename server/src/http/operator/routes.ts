@@ -83,7 +83,13 @@ export const operatorCalls: Row[] = [
   row(manageOthers, 'PATCH', onePerson, people.change, mayMiss('changePerson')),
   row(manageOthers, 'DELETE', onePerson, people.remove, mayMiss('removePerson')),
   row(manageOthers, 'POST', `${onePerson}/erase`, people.erase, mayMiss('erasePerson')),
-  row(manageOthers, 'POST', `${onePerson}/sign-out`, people.signsOut, mayMiss('signPersonOut')),
+  row(
+    manageOthers,
+    'POST',
+    `${onePerson}/sign-out`,
+    people.signPersonOut,
+    mayMiss('signPersonOut'),
+  ),
   row(
     manageOthers,
     'POST',

@@ -6,7 +6,7 @@ import { callerIdMax, isCallerId } from '../../core/request/call-number.ts';
 import { metadataAsked, readMetadata, type Metadata } from '../../core/request/metadata.ts';
 import { statuses, type Status } from '../../core/request/request.ts';
 import { listEntry } from '../../core/request/line.ts';
-import { withMargins, type MarginRow } from '../../db/accounts/margins.ts';
+import { withMargins, type MarginRow } from '../../db/requests/margins.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import * as members from '../../db/accounts/members.ts';
 import * as pages from '../../db/requests/request-pages.ts';

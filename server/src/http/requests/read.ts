@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import * as margins from '../../db/accounts/margins.ts';
+import * as margins from '../../db/requests/margins.ts';
 import { listNewestOf } from '../../db/requests/deliveries.ts';
 import { listAttempts } from '../../db/requests/request-lists.ts';
 import { findOutputs } from '../../db/requests/requests.ts';

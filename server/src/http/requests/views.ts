@@ -1,5 +1,5 @@
 import type { CallNumbers } from '../../db/requests/call-numbers.ts';
-import type { FullRow, MarginRow } from '../../db/accounts/margins.ts';
+import type { FullRow, MarginRow } from '../../db/requests/margins.ts';
 import { requestLine } from '../../core/request/line.ts';
 import { statuses, type Output, type Progress } from '../../core/request/request.ts';
 import {

@@ -24,7 +24,7 @@ export const NewCredit = {
   note: s.optional(s.line(noteMax, "For the operator's log.")),
 };
 
-export const NewCorrection = {
+export const NewAdjustment = {
   amount_usd_micro: s.signedMicroUsd('The correction; a negative amount takes money.'),
   reference: NewReference,
   reason: NewReason,

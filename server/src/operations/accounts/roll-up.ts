@@ -4,7 +4,7 @@ import { findUnstored, storeDay, type Period } from '../../db/accounts/usage-day
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { readWithin } from '../../lib/sql/time-limit.ts';
 import { storeTransferSums } from '../../ledger/transfer-sums.ts';
-import { dayMs } from '../../lib/day.ts';
+import { dayMs } from '../../lib/calendar-day.ts';
 
 /** The longest period that the pages show, and the same number of days before it. */
 const keptDays = 180;

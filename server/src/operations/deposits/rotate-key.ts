@@ -9,7 +9,7 @@ import { Refusal } from '../refused.ts';
  * Derives a family's new addresses from the configured key. Each account gets a new address when it
  * next asks. Earlier addresses are still read and still belong to their accounts. Throws `Refusal`.
  */
-export function rotateKey(
+export function rotateDepositKey(
   db: Database,
   { family, xpub }: Pick<DepositKey, 'family' | 'xpub'>,
 ): Promise<ActionResult<{ family: Family; retired_addresses: number }>> {

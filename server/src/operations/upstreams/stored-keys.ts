@@ -1,6 +1,6 @@
 import { wrongSetting, type UpstreamDefinition } from '../../core/catalog/upstream-definition.ts';
 import * as controls from '../../db/upstreams/controls.ts';
-import { fingerprint, seal, unseal } from '../../lib/seal.ts';
+import { fingerprint, encrypt, decrypt } from '../../lib/encrypt.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
 import { Refusal } from '../refused.ts';
 
@@ -35,7 +35,7 @@ export function sealKey(
 
 function sealWith(secret: Buffer, name: string, key: string): controls.SealedKey {
   return {
-    sealed_key: seal(secret, name, key),
+    sealed_key: encrypt(secret, name, key),
     sealed_with: fingerprint(secret),
     key_tails: key.match(/\S+/g)!.map(tailOf),
   };
@@ -61,7 +61,7 @@ export function unsealKeys(
 function openSealed(secret: Buffer | undefined, name: string, sealed: string): string | null {
   if (secret === undefined) return null;
   try {
-    return unseal(secret, name, sealed);
+    return decrypt(secret, name, sealed);
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 import { LogThrottle, throttleLog } from '../../lib/log-throttle.ts';
 import { repeat } from '../../lib/repeat.ts';
 import * as chains from '../../db/deposits/chains.ts';
-import { beginDueReads, type ChainDeps } from '../read-chains.ts';
+import { beginDueReads, type ChainDeps } from './read-chains.ts';
 
 /** Reads blockchains for deposits, each when its row is due. */
 

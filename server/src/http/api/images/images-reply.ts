@@ -1,5 +1,5 @@
 import { ApiError } from '../../../core/errors.ts';
-import { addresses, failureOf, outputUrl } from '../../../core/request/views.ts';
+import { requestUrls, failureOf, outputUrl } from '../../../core/request/views.ts';
 import * as requests from '../../../db/requests/requests.ts';
 import { pieces } from '../../../lib/streams.ts';
 import type { SubmitResult } from '../../../operations/requests/admit.ts';
@@ -99,6 +99,6 @@ function failed(row: requests.CardRow): ApiError {
 function stillRunning(row: requests.CardRow, { links }: CallDeps): ApiError {
   return new ApiError('request_not_ready', {
     message: `The request ${row.id} is still running. Do not send it again: poll its status_url, then fetch its response_url.`,
-    details: { request_id: row.id, status: row.status, ...addresses(row.id, links) },
+    details: { request_id: row.id, status: row.status, ...requestUrls(row.id, links) },
   });
 }

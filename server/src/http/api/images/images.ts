@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Model } from '../../../core/catalog/catalog.ts';
 import { imagesInput, readImagesCall, type ImagesDoor } from '../../../core/request/images-call.ts';
-import { addresses } from '../../../core/request/views.ts';
+import { requestUrls } from '../../../core/request/views.ts';
 import { jobHeaders } from '../../call.ts';
 import { mayWrite } from '../../connections.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
@@ -47,7 +47,7 @@ async function makeImages(
     await waitForEnd(request_id, { waitSeconds, over, stop: deps.cutoff }, req, deps);
     const { charged, length, json } = await imagesReply(submitted, format, deps);
     reply.type('application/json; charset=utf-8').headers({
-      location: addresses(request_id, deps.links).status_url,
+      location: requestUrls(request_id, deps.links).status_url,
       'x-charge-usd-micro': replayed ? '0' : charged,
       'content-length': String(length),
     });

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { LiveChain } from '../chains/chains.ts';
-import type { ChainEndpoint } from '../chains/noted.ts';
+import type { LiveChain } from '../../chains/chains.ts';
+import type { ChainEndpoint } from '../../chains/noted.ts';
 import {
   readConfirmed,
   demandSetting,
@@ -11,22 +11,23 @@ import {
   type ChainEndpoints,
   type ChainReading,
   type Cursor,
-} from '../chains/read-chain.ts';
-import { RpcError } from '../chains/rpc.ts';
-import { lower, type LeaveOut } from '../chains/scan.ts';
-import { asExplorersWrite, type Chain } from '../core/deposit/chain.ts';
-import { secondReadingAfterSeconds } from '../core/deposit/chain-state.ts';
-import type { BlockRange, FinalTransfer } from '../core/deposit/transfer.ts';
-import * as addresses from '../db/deposits/addresses.ts';
-import * as chainDeposits from '../db/deposits/chain-deposits.ts';
-import * as chains from '../db/deposits/chains.ts';
-import { redact } from '../lib/log.ts';
-import type { LogThrottle } from '../lib/log-throttle.ts';
-import type { Database } from '../lib/sql/sql.ts';
-import { messageOf } from '../lib/unknown.ts';
-import { recordApart } from '../operations/deposits/record-apart.ts';
-import type { ChainRead, CreditedDeposit } from '../operations/deposits/record-read.ts';
-import { noteFailedRead } from '../operations/operator-events.ts';
+} from '../../chains/read-chain.ts';
+import { RpcError } from '../../chains/rpc.ts';
+import type { LeaveOut } from '../../chains/scan.ts';
+import { lower } from '../../lib/bigints.ts';
+import { asExplorersWrite, type Chain } from '../../core/deposit/chain.ts';
+import { secondReadingAfterSeconds } from '../../core/deposit/chain-state.ts';
+import type { BlockRange, FinalTransfer } from '../../core/deposit/transfer.ts';
+import * as addresses from '../../db/deposits/addresses.ts';
+import * as chainDeposits from '../../db/deposits/chain-deposits.ts';
+import * as chains from '../../db/deposits/chains.ts';
+import { redact } from '../../lib/log.ts';
+import type { LogThrottle } from '../../lib/log-throttle.ts';
+import type { Database } from '../../lib/sql/sql.ts';
+import { messageOf } from '../../lib/unknown.ts';
+import { recordApart } from '../../operations/deposits/record-apart.ts';
+import type { ChainRead, CreditedDeposit } from '../../operations/deposits/record-read.ts';
+import { noteFailedRead } from '../../operations/operator-events.ts';
 
 /** Reads the blockchains that are due: asks their endpoints, then writes what was found. */
 

@@ -2,12 +2,7 @@ import type { FailureDetails } from '../../core/errors.ts';
 import type { QuoteJson } from '../../core/price/quote-json.ts';
 import { columns, of, type RowOf } from '../../lib/sql/columns.ts';
 import { sql, type Connection } from '../../lib/sql/sql.ts';
-import {
-  progressShare,
-  requestColumns,
-  tokenCounts,
-  type RequestRow,
-} from '../requests/requests.ts';
+import { progressShare, requestColumns, tokenCounts, type RequestRow } from './requests.ts';
 
 /** The money of a request that only the operator may see, and the numbers of its call. */
 const marginColumns = columns('i', {

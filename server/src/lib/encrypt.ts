@@ -15,7 +15,7 @@ export function fingerprint(secret: Buffer): string {
 }
 
 /** `about` has to be the same when the text is opened, so that nobody can exchange two of them. */
-export function seal(secret: Buffer, about: string, text: string): string {
+export function encrypt(secret: Buffer, about: string, text: string): string {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, keyOf(secret), nonce).setAAD(Buffer.from(about));
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
@@ -23,7 +23,7 @@ export function seal(secret: Buffer, about: string, text: string): string {
 }
 
 /** Throws if the text was sealed with another secret, about something else, or was changed. */
-export function unseal(secret: Buffer, about: string, sealed: string): string {
+export function decrypt(secret: Buffer, about: string, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64');
   const decipher = createDecipheriv(algorithm, keyOf(secret), bytes.subarray(0, nonceBytes))
     .setAAD(Buffer.from(about))
