@@ -109,8 +109,8 @@ const filesOfFirst = [1, 2, 5, 10];
 /** A hung test ends a little before its file does, so that its name is reported. */
 const testTimeoutShare = 0.9;
 const slowestShown = 5;
-/** With --again: more failed files than this are not by chance. */
-const filesAgainMax = 3;
+/** With --again: more failed files or processes than this are not by chance. */
+const partsAgainMax = 5;
 
 type Run = ReturnType<typeof run>;
 type TestEvent =
@@ -434,17 +434,15 @@ async function runAll(tasks: Task[], signal = stop.signal): Promise<boolean> {
 
 /** Runs the failed files once more, each alone, and takes back what has passed; the new outcomes. */
 async function runAgain(outcomes: Outcome[], signal: AbortSignal): Promise<Outcome[]> {
-  const red = outcomes.map((outcome) => ({ outcome, files: failedFiles(outcome) }));
-  if (red.flatMap(({ files }) => files).length > filesAgainMax) return [];
+  const red = outcomes.map((outcome) => ({ outcome, parts: failedParts(outcome) }));
+  if (red.flatMap(({ parts }) => parts).length > partsAgainMax) return [];
   const second: Outcome[] = [];
-  for (const { outcome, files } of red.filter((each) => each.files.length > 0)) {
+  for (const { outcome, parts } of red.filter((each) => each.parts.length > 0)) {
     const again: Outcome[] = [];
-    for (const file of files) {
-      again.push(await runTask({ ...outcome.task, files: [file] }, signal));
-    }
+    for (const files of parts) again.push(await runTask({ ...outcome.task, files }, signal));
     second.push(...again);
     if (again.some(({ counts }) => counts.failed + counts.cancelled > 0)) continue;
-    outcome.unstable = files;
+    outcome.unstable = parts.flat();
     const { counts } = outcome;
     counts.passed += counts.failed + counts.cancelled;
     counts.failed = counts.cancelled = 0;
@@ -452,13 +450,13 @@ async function runAgain(outcomes: Outcome[], signal: AbortSignal): Promise<Outco
   return second;
 }
 
-/** The files with a failed test; all of a process that failed outside of them. */
-function failedFiles({ task, events, counts }: Outcome): string[] {
+/** The files with a failed test, each alone; all files of a process that failed outside of them. */
+function failedParts({ task, events, counts }: Outcome): string[][] {
   if (counts.failed + counts.cancelled === 0) return [];
   const failed = events.filter(({ type, data }) => type === 'test:fail' && !data.nesting);
   const names = new Set(failed.map(({ data }) => data.name));
   const files = task.files.filter((file) => names.has(file));
-  return files.length > 0 ? files : task.files;
+  return files.length > 0 ? files.map((file) => [file]) : [task.files];
 }
 
 function isLengthy({ files }: Task): boolean {
