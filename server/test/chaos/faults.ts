@@ -344,6 +344,25 @@ export const faultRows: Record<string, FaultRow> = {
       20,
     ),
   },
+  patroni: {
+    fault: 'the primary of `examples/ha` is killed; in the long form also frozen and cut off',
+    promise: 'another node takes over, nothing acknowledged is lost, and no hand is needed',
+    tests: ['test/operations/restored.long.test.ts'],
+    guards: ['failover-leaves-addresses-out'],
+    scene: underLoad({
+      faults: [
+        'lose_primary',
+        'freeze_standby',
+        'split_primary',
+        'switch_over',
+        'freeze_primary',
+        'lose_etcd',
+      ],
+      rounds: { short: 1, long: 18 },
+      met: ['callerRetries'],
+      pauseMs: 2_000,
+    }),
+  },
   pooler: {
     fault: 'PgBouncer in session mode is restarted under load',
     promise: 'each write has its effect once; the processes go on without a restart',

@@ -12,6 +12,8 @@ import { openPooler, type Pooler } from '../kit/pgbouncer.ts';
 import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { createAccount } from '../../src/operations/accounts/account.ts';
 import { createKey } from '../kit/keys.ts';
+import { until } from '../kit/until.ts';
+import { clusterFaults, playOnCluster, startCluster, type ClusterFault } from './ha.ts';
 import { watchGrowth } from './growth.ts';
 import type { NodeFault } from './node.ts';
 import { receiverOf, startServers, takeOver, urlOf, type Servers } from './servers.ts';
@@ -33,6 +35,8 @@ export interface ChaosOptions {
   upstreamFaults: PaidUpstream['faults'];
   /** With a standby that has each commit before it is answered. */
   standby?: boolean;
+  /** The unpacked programs of `examples/ha`, whose three nodes take the place of one PostgreSQL. */
+  cluster?: string[];
   /** The unpacked PgBouncer, to put between the processes and PostgreSQL. */
   pooler?: string;
   log?: (line: string) => void;
@@ -40,9 +44,10 @@ export interface ChaosOptions {
 
 /**
  * Faults of a process, of PostgreSQL, or of the connections between the two. Some need the
- * pooler or the standby; a run has at most one `fail_over`.
+ * pooler, the standby or the cluster; a run has at most one `fail_over`.
  */
 export const faults = [
+  ...clusterFaults,
   'kill_worker',
   'kill_service',
   'kill_postgres',
@@ -76,8 +81,13 @@ export interface ChaosReport {
   lostAnswers: number;
   repeats: number;
   callerRetries: number;
+  /** Submits whose caller got an answer, and those of them that have no row. */
+  acknowledged: number;
+  lost: number;
   /** The longest time without an accepted submit, in ms. */
   longestPauseMs: number;
+  /** The same during each fault of the cluster. */
+  pauses: { fault: Fault; ms: number }[];
   /** Growth of the process that only takes calls, unless it was killed; in MB an hour. */
   growthMbHour: number | null;
   /** Violations of the laws; must be empty. */
@@ -113,8 +123,9 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   chmodSync(dir, 0o755);
   mkdirSync(join(dir, 'catalog'));
   writeFileSync(join(dir, 'catalog', 'remote.yaml'), catalog);
-  const servers = await startServers(dir, options.standby ?? false);
-  const url = urlOf(servers.primary);
+  const cluster = options.cluster ? await startCluster(options.cluster, dir) : null;
+  const servers = cluster ? null : await startServers(dir, options.standby ?? false);
+  const url = cluster?.url ?? urlOf(servers!.primary);
   const own = await openLine(url);
   const db = openDatabase({
     connection: own.url,
@@ -156,9 +167,11 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       lines.push(line);
       nodes.push(await startNode(role, upstream.url, envOf(role, line, env)));
     }
-    const scene = { nodes, lines, own, upstreamUrl: upstream.url, env, servers, pooler, random };
+    const pace = { sent: 0, last: performance.now(), longest: 0 };
+    const database = { own, servers, cluster, pooler };
+    const scene = { nodes, lines, upstreamUrl: upstream.url, env, random, pace, ...database };
     const growth = watchGrowth(nodes[0]!.child.pid!);
-    const pace = { last: performance.now(), longest: 0 };
+    const pauses: ChaosReport['pauses'] = [];
     const stop = new AbortController();
     const journals = Array.from({ length: options.submitters }, (_, i) => {
       const caller: Caller = { got: new Map(), retries: 0, strange: [], pace };
@@ -172,7 +185,11 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       const fault = options.faults[round % options.faults.length]!;
       log(`${round + 1}/${options.rounds} ${fault}`);
       if (fault !== 'none') played++;
-      fenced += await play(fault, scene);
+      if (isOfCluster(fault)) {
+        const ms = await pauseOf(pace, () => playOnCluster(cluster!, fault, () => accepted(pace)));
+        log(`no accepted submit for ${ms} ms`);
+        pauses.push({ fault, ms });
+      } else fenced += await play(fault, scene);
     }
     await pause(options.pauseMs);
     stop.abort();
@@ -181,15 +198,20 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     upstream.faults = { lose: 0, hang: 0, fail: 0, refuse: 0 };
     const healed = await heal(db);
     fenced += await fencedWrites(nodes);
+    const { lost, ...compared } = await compare(db, callers, upstream);
     const violations = [
       ...(healed ? [] : ['not everything was final in time']),
-      ...(await compare(db, callers, upstream)),
+      ...compared.violations,
     ].slice(0, violationsShown);
     return {
       seed: options.seed,
       faults: played,
       fenced,
+      acknowledged: callers.flatMap(({ got }) => [...got.values()].filter(({ size }) => size > 0))
+        .length,
+      lost,
       longestPauseMs: Math.round(pace.longest),
+      pauses,
       growthMbHour,
       violations,
       ...lossesOf(lines),
@@ -202,7 +224,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     await db.close();
     await own.close();
     await pooler?.close();
-    await servers.stop();
+    await servers?.stop();
+    await cluster?.stop();
     rmSync(dir, { recursive: true, force: true });
   }
 }
@@ -218,8 +241,16 @@ interface Caller {
   got: Map<string, Set<string>>;
   retries: number;
   strange: string[];
-  /** When a submit of any caller was accepted last, and the longest time between two. */
-  pace: { last: number; longest: number };
+  pace: Pace;
+}
+
+/** The accepted submits of all callers. */
+interface Pace {
+  /** When the latest of them was sent. */
+  sent: number;
+  /** When the last one was answered, and the longest time between two. */
+  last: number;
+  longest: number;
 }
 
 /** Starts a process. `upstreamUrl` null: its catalog defines the upstreams. */
@@ -253,9 +284,28 @@ interface Scene {
   own: DatabaseLine;
   upstreamUrl: string;
   env: NodeJS.ProcessEnv;
-  servers: Servers;
+  servers: Servers | null;
   pooler: Pooler | null;
   random: () => number;
+}
+
+export const isOfCluster = (fault: Fault): fault is ClusterFault =>
+  (clusterFaults as readonly string[]).includes(fault);
+
+/** The longest time without an accepted submit during this work, in ms. */
+async function pauseOf(pace: Pace, work: () => Promise<void>): Promise<number> {
+  const before = pace.longest;
+  pace.longest = 0;
+  await work();
+  const during = pace.longest;
+  pace.longest = Math.max(before, during);
+  return Math.round(during);
+}
+
+/** Resolves once a submit is accepted that was sent after this call. */
+async function accepted(pace: Pace): Promise<void> {
+  const now = performance.now();
+  await until('a submit is accepted', () => pace.sent > now);
 }
 
 /** Injects one fault; returns the count of fenced writes that is lost with a killed process. */
@@ -268,7 +318,7 @@ async function play(fault: Fault, scene: Scene): Promise<number> {
   );
   const victim = candidates[Math.floor(random() * candidates.length)]!;
   const line = lines[nodes.indexOf(victim)]!;
-  if (fault === 'kill_postgres') process.kill(servers.primary.pid, 'SIGKILL');
+  if (fault === 'kill_postgres') process.kill(servers!.primary.pid, 'SIGKILL');
   if (fault === 'stop_worker') await overtake(victim);
   if (fault === 'lose_commits') for (const each of lines) each.loseCommits(commitsLost);
   if (fault === 'cut_line') line.cut();
@@ -282,14 +332,14 @@ async function play(fault: Fault, scene: Scene): Promise<number> {
     tell(victim, { clock_off_ms: clockJumpsMs[Math.floor(random() * clockJumpsMs.length)]! });
   if (fault === 'restart_pooler') await scene.pooler!.restart();
   if (fault === 'slow_standby') {
-    const receiver = await receiverOf(servers.standby!);
+    const receiver = await receiverOf(servers!.standby!);
     process.kill(receiver, 'SIGSTOP');
     await pause(standbyPauseMs);
     process.kill(receiver, 'SIGCONT');
   }
   if (fault === 'fail_over') {
-    await takeOver(servers.primary, servers.standby!);
-    for (const each of [...lines, scene.own]) each.leadTo(urlOf(servers.standby!));
+    await takeOver(servers!.primary, servers!.standby!);
+    for (const each of [...lines, scene.own]) each.leadTo(urlOf(servers!.standby!));
   }
   return /^(kill_worker|kill_service|exhaust_memory)$/.test(fault)
     ? replace(victim, fault, scene)
@@ -379,6 +429,7 @@ async function submitOnce(
   while (Date.now() < giveUp) {
     const choice = ports();
     const port = choice[Math.floor(Math.random() * choice.length)]!;
+    const sent = performance.now();
     try {
       const reply = await fetch(`http://127.0.0.1:${port}/v1/queue/remote/${model}`, {
         method: 'POST',
@@ -397,6 +448,7 @@ async function submitOnce(
         const now = performance.now();
         pace.longest = Math.max(pace.longest, now - pace.last);
         pace.last = now;
+        pace.sent = Math.max(pace.sent, sent);
         return;
       }
       if (!statuses5xx.has(reply.status)) {
@@ -449,7 +501,7 @@ async function fencedWrites(nodes: Node[]): Promise<number> {
   return sum;
 }
 
-async function compare(db: Database, callers: Caller[], upstream: PaidUpstream): Promise<string[]> {
+async function compare(db: Database, callers: Caller[], upstream: PaidUpstream) {
   const violations = callers.flatMap((caller) => caller.strange);
   const rows = await db.run<{
     id: string;
@@ -476,11 +528,13 @@ async function compare(db: Database, callers: Caller[], upstream: PaidUpstream):
     if (row.deliveries !== 1n)
       violations.push(`request ${row.id} has ${row.deliveries} settlements`);
   }
+  let lost = 0;
   for (const { got } of callers) {
     for (const [key, ids] of got) {
       if (ids.size > 1) violations.push(`key ${key} was answered with ${ids.size} requests`);
-      for (const id of ids)
-        if (byKey.get(key) !== id) violations.push(`answered request ${id} of ${key} has no row`);
+      const gone = [...ids].filter((id) => byKey.get(key) !== id);
+      violations.push(...gone.map((id) => `answered request ${id} of ${key} has no row`));
+      lost += gone.length;
     }
   }
   for (const id of upstream.accepted.keys()) {
@@ -490,7 +544,7 @@ async function compare(db: Database, callers: Caller[], upstream: PaidUpstream):
   const report = await audit(db);
   for (const { law, found } of report.violations)
     violations.push(`audit: ${law}: ${JSON.stringify(found)}`);
-  return violations;
+  return { violations, lost };
 }
 
 async function figures(db: Database, callers: Caller[], upstream: PaidUpstream) {

@@ -1,5 +1,6 @@
 import { pgbouncer } from '../kit/pgbouncer.ts';
-import { chaos, type ChaosReport, type Fault } from './harness.ts';
+import { haPrograms } from './ha.ts';
+import { chaos, isOfCluster, type ChaosReport, type Fault } from './harness.ts';
 
 /** A fault against running processes. */
 export interface Scene {
@@ -57,8 +58,11 @@ async function playLoad(
 ): Promise<SceneOutcome> {
   const pooler = faults.includes('restart_pooler') ? await pgbouncer() : undefined;
   if (pooler === null) return { figure: '', violations: [], missing: 'pgbouncer' };
+  const programs = faults.some(isOfCluster) ? await haPrograms() : undefined;
+  if (programs && 'missing' in programs) return { figure: '', violations: [], ...programs };
   const told = { ...options, faults, pauseMs, submitters, standby, upstreamFaults };
-  const report = await chaos({ ...told, ...(pooler && { pooler }) });
+  const more = { ...(pooler && { pooler }), ...(programs && { cluster: programs.folders }) };
+  const report = await chaos({ ...told, ...more });
   const unmet = met.filter((count) => report[count] === 0);
   return {
     figure: figureOf(report),
@@ -68,12 +72,15 @@ async function playLoad(
 
 function figureOf(report: ChaosReport): string {
   const { faults, submitted, completed, failed, unknown, fenced, lostCommits } = report;
-  const { callerRetries, longestPauseMs, growthMbHour, violations } = report;
+  const { callerRetries, longestPauseMs, growthMbHour, violations, pauses } = report;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const waits = pauses.map(({ fault, ms }) => `${fault.replace('_', ' ')} ${seconds(ms)}`);
   return [
     `${faults} faults, ${submitted} requests, ${violations.length} violations`,
     `${completed} completed, ${failed} failed (${unknown} of unknown outcome)`,
     `${callerRetries} calls repeated, ${fenced} late writes refused, ${lostCommits} commits unanswered`,
-    `longest time without an accepted submit ${(longestPauseMs / 1000).toFixed(1)} s`,
+    `${report.acknowledged} submits acknowledged, ${report.lost} of them lost`,
+    `longest time without an accepted submit ${seconds(longestPauseMs)}${waits.length > 0 ? ` (${waits.join(', ')})` : ''}`,
     ...(growthMbHour === null ? [] : [`memory ${growthMbHour} MB an hour`]),
   ].join('; ');
 }

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { besideLibraries, debianPackage } from '../kit/debian.ts';
+import { besideLibraries, debianPackage, haproxyNeeds } from '../kit/debian.ts';
 import { until } from '../kit/until.ts';
 
 /** The proxies of `examples/proxy`, the real programs, before two processes. */
@@ -25,7 +25,7 @@ interface Proxy {
 
 const proxies: Record<string, Proxy> = {
   haproxy: {
-    needs: ['liblua5.3-0', 'libopentracing-c-wrapper0', 'libopentracing1'],
+    needs: haproxyNeeds,
     file: 'haproxy.cfg',
     program: 'usr/sbin/haproxy',
     config: (example, port) => example.replace(/bind :443 .*/, `bind 127.0.0.1:${port}`),

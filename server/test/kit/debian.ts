@@ -14,6 +14,8 @@ const cache = join(caches, 'farebox-test', 'debian');
 const fetchMaxMs = 120_000;
 const run = promisify(execFile);
 
+export const haproxyNeeds = ['liblua5.3-0', 'libopentracing-c-wrapper0', 'libopentracing1'];
+
 /** The environment in which programs find each other, their libraries and modules in these folders. */
 export function besideLibraries(...folders: string[]): NodeJS.ProcessEnv {
   const all = (...paths: string[]) =>

@@ -21,7 +21,7 @@ export const budgets: Record<string, number> = {
   'server/src/storage': 2_300,
   'server/src/upstreams': 11_290,
   'server/src/worker': 4_000,
-  tests: 146_300,
+  tests: 147_900,
   tools: 1_250,
   'web/src': 34_400,
 };
