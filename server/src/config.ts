@@ -220,7 +220,7 @@ export const settings = {
       /^(disk$|disk:.|s3(\+http)?:\/\/[^:@/]+:[^:@/]+@[^/@]+)/,
       'must be disk, disk:/path, or s3://KEY:SECRET@HOST/BUCKET with a percent-encoded SECRET (s3://KEY:SECRET@BUCKET.HOST where the service wants the bucket in the host name).',
       'disk',
-      '`disk` (in the data folder), `disk:/path`, `s3://KEY:SECRET@HOST/BUCKET?region=R` or `s3://KEY:SECRET@BUCKET.HOST?region=R`; `s3+http://` without TLS.',
+      '`disk` (in the data folder), `disk:/path`, `s3://KEY:SECRET@HOST/BUCKET?region=R` or `s3://KEY:SECRET@BUCKET.HOST?region=R`; `s3+http://` without TLS. [More](operating/storage.md).',
     ),
     secret: true as const,
   },

@@ -191,6 +191,7 @@ const outcomes: Record<string, string> = {
   202: 'Accepted.',
   204: 'Done, without a body.',
   206: 'The requested range.',
+  302: 'The bytes are at `Location`.',
   304: 'Not changed: your copy is current.',
 };
 

@@ -84,6 +84,10 @@ export class DiskStorage implements Storage {
     await this.#tidy(dirname(path));
   }
 
+  async linkTo(): Promise<null> {
+    return null;
+  }
+
   async checkReachable(): Promise<void> {
     try {
       await stat(this.#temp);

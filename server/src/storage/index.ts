@@ -10,15 +10,16 @@ const forms = 'disk:/path or s3://key:secret@host/bucket?region=…';
 const parameters: Parameters = {
   region: /^[a-z0-9-]+$/i,
   prefix: /^([a-z0-9_-][a-z0-9_.-]*\/)*$/,
+  downloads: /^direct$/,
 };
 
 /**
  * Opens the store at an address: `disk:PATH`, relative to the working folder or absolute;
  * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; or `s3+http://…` without TLS.
- * The secret is percent-encoded. If the path has no bucket, the host name begins with it. S3
- * objects are downloaded to `tempFolder` for tools that need a file. `isKnown`: the folder was used
- * before, so it is not created. Throws `TypeError` for any other address; the message omits the
- * address, which may contain a secret.
+ * With `downloads=direct` it gives links to its objects. The secret is percent-encoded. If the path
+ * has no bucket, the host name begins with it. S3 objects are downloaded to `tempFolder` for tools
+ * that need a file. `isKnown`: the folder was used before, so it is not created. Throws `TypeError`
+ * for any other address; the message omits the address, which may contain a secret.
  */
 export function openStorage(
   address: string,
@@ -54,6 +55,7 @@ function openS3(address: string, tempFolder: string): Storage {
     secretAccessKey,
     region: url.searchParams.get('region') ?? 'us-east-1',
     prefix: url.searchParams.get('prefix') ?? '',
+    isDirect: url.searchParams.has('downloads'),
     tempFolder,
   });
 }

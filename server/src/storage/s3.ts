@@ -6,7 +6,7 @@ import { runBounded } from '../lib/bounded.ts';
 import { idleTimeout, type Bytes } from '../lib/streams.ts';
 import { asStorageError, intake, writeBody, type PutOptions } from './intake.ts';
 import { assertKey, assertRange } from './key.ts';
-import { StorageFull, type Storage, type StoredObject } from './storage.ts';
+import { StorageFull, type Storage, type StoredObject, type StoreLink } from './storage.ts';
 import { sweepTemp } from './temp.ts';
 
 export interface S3Options {
@@ -20,6 +20,8 @@ export interface S3Options {
   region: string;
   /** Prepended to every key, such as `farebox/`, so that other programs can share the bucket. */
   prefix?: string;
+  /** Gives `linkTo` addresses, for callers who can reach `endpoint`. */
+  isDirect?: boolean;
   /** Folder on this machine for `openAsPath`. */
   tempFolder: string;
   /**
@@ -38,6 +40,8 @@ const tempPrefix = 'farebox-s3-';
 const staleTempMs = 24 * 60 * 60 * 1000;
 const attempts = 3;
 const removalsAtOnce = 8;
+/** Seconds that a signature of S3 may be valid. */
+const longestLink = 7 * 24 * 3600;
 /** Error codes of services that are full. */
 const fullCodes = new Set([
   'XMinioStorageFull',
@@ -58,6 +62,7 @@ export class S3Storage implements Storage {
     this.#options = {
       ...options,
       prefix: options.prefix ?? '',
+      isDirect: options.isDirect ?? false,
       partBytes: options.partBytes ?? 8 * 1024 * 1024,
       callMs: options.callMs ?? 120_000,
       retryMs: options.retryMs ?? 200,
@@ -153,6 +158,17 @@ export class S3Storage implements Storage {
       };
       await Promise.all(Array.from({ length: removalsAtOnce }, removeRest));
     }
+  }
+
+  async linkTo(key: string, { seconds, ...shown }: StoreLink): Promise<string | null> {
+    const name = this.#nameOf(key);
+    if (!this.#options.isDirect) return null;
+    const { signal } = new AbortController();
+    return this.#client(signal).getPresignedUrl('GET', name, Math.min(seconds, longestLink), {
+      'response-cache-control': 'private, no-store',
+      'response-content-disposition': shown.disposition,
+      'response-content-type': shown.content_type,
+    });
   }
 
   /**

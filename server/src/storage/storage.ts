@@ -30,10 +30,22 @@ export interface Storage {
   remove(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   removeAll(prefix: string): Promise<void>;
+  /**
+   * An address in the store itself, at which anyone can read the object for so long. Null if the
+   * store gives none. It is not checked whether there is such an object.
+   */
+  linkTo(key: string, link: StoreLink): Promise<string | null>;
   /** Tries a cheap read. Rejects with the reason if the store cannot be read. */
   checkReachable(signal?: AbortSignal): Promise<void>;
   /** Free bytes; null if the store cannot tell. */
   freeBytes(): Promise<number | null>;
+}
+
+export interface StoreLink {
+  seconds: number;
+  /** The headers of what is read there. */
+  content_type: string;
+  disposition: string;
 }
 
 export interface StoredObject {

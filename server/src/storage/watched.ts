@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { idleTimeout, type Bytes } from '../lib/streams.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import type { PutOptions } from './intake.ts';
-import { StorageAway, StorageFull, TooLarge, type Storage, type StoredObject } from './storage.ts';
+import {
+  StorageAway,
+  StorageFull,
+  TooLarge,
+  type Storage,
+  type StoredObject,
+  type StoreLink,
+} from './storage.ts';
 
 /** A storage that is probed regularly, so that callers know whether it can be used. */
 export interface WatchedStorage extends Storage {
@@ -117,6 +124,10 @@ class ProbedStorage implements WatchedStorage {
 
   removeAll(prefix: string): Promise<void> {
     return this.#tryInner(() => this.#inner.removeAll(prefix));
+  }
+
+  linkTo(key: string, link: StoreLink): Promise<string | null> {
+    return this.#inner.linkTo(key, link);
   }
 
   checkReachable(signal?: AbortSignal): Promise<void> {

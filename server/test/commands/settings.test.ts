@@ -110,6 +110,7 @@ const wrong: Record<string, readonly (string | Record<string, string>)[]> = {
     `s3://key:${word}@one.example/bucket?region=`,
     `s3://key:${word}@one.example/bucket?prefix=${word}`,
     `s3://key:${word}@one*.example/bucket`,
+    `s3://key:${word}@one.example/bucket?downloads=${word}`,
     `disk:${held}`,
   ],
   FAREBOX_SPOOL_MAX_BYTES: [...number, '1.5'],
@@ -232,8 +233,9 @@ describe('settings that work', () => {
       FAREBOX_SMTP_URL:
         'smtps://me:p%40ss@one.example:465?requireTLS=true&tls.servername=two.example',
     },
-    'a storage with a region and a prefix': {
-      FAREBOX_STORAGE: 's3://key:secret@one.example/bucket?region=eu-central-1&prefix=farebox/',
+    'a storage with all its parameters': {
+      FAREBOX_STORAGE:
+        's3://key:secret@one.example/bucket?region=eu-central-1&prefix=farebox/&downloads=direct',
     },
     'a text with braces': { FAREBOX_TOP_UP_TEXT: 'Pay {email} {account_id}, see { below } and {}' },
     'a secret from a file': { FAREBOX_SECRET_FILE: held },

@@ -18,10 +18,10 @@ export const budgets: Record<string, number> = {
   'server/src/ledger': 3_380,
   'server/src/lib': 6_110,
   'server/src/operations': 8_460,
-  'server/src/storage': 2_300,
+  'server/src/storage': 2_360,
   'server/src/upstreams': 11_290,
   'server/src/worker': 4_000,
-  tests: 147_900,
+  tests: 148_400,
   tools: 1_250,
   'web/src': 34_400,
 };

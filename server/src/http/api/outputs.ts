@@ -49,9 +49,10 @@ export const read = openEndpoint(shapes, async ({ req, reply, query }, deps) => 
   if (!output) throw new ApiError('not_found');
   // guard: outputs-end-after-a-day
   if (outputsGone(row, Date.now(), deps.links)) throw new ApiError('expired');
-  return query.size === undefined
-    ? sendStored(req, reply, output, deps)
-    : sendThumbnail({ req, reply, row, output, size: query.size }, deps);
+  if (query.size !== undefined)
+    return sendThumbnail({ req, reply, row, output, size: query.size }, deps);
+  const leftSeconds = (expiry(row, deps.links).getTime() - Date.now()) / 1000;
+  return sendStored(req, reply, output, deps, account === null ? leftSeconds : 0);
 });
 
 interface ThumbnailReply {

@@ -91,22 +91,37 @@ export const storedHeaders = {
   'referrer-policy': 'no-referrer',
 };
 
+/**
+ * Whether an address in the store serves the caller as well. Stores refuse calls with a key of
+ * ours, and answer scripts of pages only if the bucket names their origin; our pages load nothing
+ * of another origin.
+ */
+function canReadElsewhere({ method, headers }: FastifyRequest): boolean {
+  const isKeyed = headers.authorization !== undefined || headers['x-api-key'] !== undefined;
+  const isPage = headers.origin !== undefined || headers['sec-fetch-site'] === 'same-origin';
+  return method === 'GET' && !isKeyed && !isPage;
+}
+
+/** `linkSeconds`: the caller may be sent to the store, where the bytes are theirs for so long. */
 export async function sendStored(
   req: FastifyRequest,
   reply: FastifyReply,
   stored: StoredBytes,
   deps: FileDeps,
+  linkSeconds = 0,
 ): Promise<unknown> {
   const { size, content_type, sha256, file_name, storage_key } = stored;
   const etag = `"${sha256}"`;
-  reply.headers({
-    etag,
-    'accept-ranges': 'bytes',
-    'cache-control': 'private, no-store',
-    'content-disposition': `${inline.test(content_type) ? 'inline' : 'attachment'}; filename="${file_name}"`,
-    ...storedHeaders,
-  });
-  if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
+  const disposition = `${inline.test(content_type) ? 'inline' : 'attachment'}; filename="${file_name}"`;
+  reply.headers({ 'cache-control': 'private, no-store', ...storedHeaders });
+  const isCurrent = matches(req.headers['if-none-match'], etag);
+  if (linkSeconds >= 1 && !isCurrent && canReadElsewhere(req)) {
+    const link = { seconds: Math.floor(linkSeconds), content_type, disposition };
+    const place = await deps.storage.linkTo(storage_key, link);
+    if (place !== null) return reply.redirect(place);
+  }
+  reply.headers({ etag, 'accept-ranges': 'bytes', 'content-disposition': disposition });
+  if (isCurrent) return reply.code(304).send();
   const ifRange = req.headers['if-range'];
   // RFC 9110 defines ranges for GET only.
   const isPart = req.method === 'GET' && (ifRange === undefined || ifRange === etag);

@@ -276,7 +276,11 @@ function download(operationId: string, types: string[]): RouteDocs {
 const mediaTypes = ['image/*', 'video/*', 'audio/*'];
 const fileTypes = [...mediaTypes, 'application/pdf', 'text/plain'];
 
-export const output = download('readOutput', mediaTypes);
+const stored = download('readOutput', mediaTypes);
+export const output: RouteDocs = {
+  ...stored,
+  replies: { ...stored.replies, 302: { headers: ['StoreLocation'] } },
+};
 export const videoContent: RouteDocs = {
   ...download('readVideoContent', mediaTypes),
   errors: ['request_not_ready', 'expired'],

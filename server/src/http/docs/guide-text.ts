@@ -112,7 +112,7 @@ function ofMedia({ id, example }: Model): Section[] {
     ],
     ['GET /requests/{request_id}/status/stream', [withKey(`${request}/status/stream`, ' -N')]],
     ['GET /requests/{request_id}/response', [withKey(`${request}/response`)]],
-    ['GET /requests/{request_id}/output/{index}', ["curl -s -o output '<URL>'"]],
+    ['GET /requests/{request_id}/output/{index}', ["curl -sL -o output '<URL>'"]],
     ['POST /requests/{request_id}/cancel', [withKey(`${request}/cancel`, ' -X POST')]],
     ['GET /requests/{request_id}', [withKey(request)]],
     ['GET /requests', [withKey('/requests?status=FAILED&limit=20')]],

@@ -55,6 +55,12 @@ export const headers = {
     { type: 'string', format: 'uri' },
     `http://localhost:8080/v1/requests/${exampleId}/status`,
   ),
+  StoreLocation: h(
+    'Location',
+    'An address in the storage, valid as long as the link. Send no key there.',
+    { type: 'string', format: 'uri' },
+    'https://media.example.com/outputs/0?X-Amz-Signature=5f1d',
+  ),
   FalRequestId: h('x-fal-request-id', 'The id of the request.', str(), exampleId),
   PollAfter: h(
     'openai-poll-after-ms',
