@@ -1,7 +1,6 @@
-/** The gallery's search and filters, kept in its address. */
+import type { Kind } from '../../requests/kinds.ts';
 
-export const kinds = ['image', 'video', 'text'] as const;
-export type Kind = (typeof kinds)[number];
+/** The gallery's search and filters, kept in its address. */
 
 export const sorts = ['suggested', 'price', 'name', 'newest'] as const;
 export type Sort = (typeof sorts)[number];
