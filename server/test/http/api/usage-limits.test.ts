@@ -12,7 +12,7 @@ import { operatorKey } from '../operator/world.ts';
 
 let impatient: Service;
 const { service } = withService({ times: { usageSumMs: 3_600_000, shareWaitMs: 200 } });
-before(async () => void (impatient = await startService({ times: { usageSumMs: 20 } })));
+before(async () => void (impatient = await startService({ times: { usageSumMs: 300 } })));
 after(() => impatient.stop());
 
 const sum = (of: Service, key: string) =>
@@ -74,5 +74,5 @@ test("an operator's sum that takes too long is cancelled, and asks for fewer day
   await locked(impatient, async () => {
     assert.match(assertRefused(await ask(), 'bad_request').message, /fewer days/);
   });
-  assert.equal((await ask()).status, 200);
+  await until('the sum is quick enough', async () => (await ask()).status === 200);
 });
