@@ -17,7 +17,7 @@ import { submitted } from './floor.ts';
 
 /** Slow files that are in the line before the other account's small one. */
 const slowCount = 12;
-/** One is under way, and a few end while the other account's upload and submit are handled. */
+/** One is under way, and a few end while the other account's call is handled. */
 const turnsMax = slowCount / 2;
 
 const noise = (side: number): Sharp =>
@@ -96,11 +96,10 @@ async function uploaded(account: TestAccount, { bytes, type }: Picture): Promise
   return reply.body.file_id;
 }
 
-/**
- * Brings an account's pictures into the line. Resolves when they are in it, with the time at which
- * each will be through.
- */
-type Way = (account: TestAccount, pictures: Picture[]) => Promise<{ ends: Promise<number[]> }>;
+/** Resolves when the pictures are in the line, with the time at which each will be through. */
+type Enter = () => Promise<{ ends: Promise<number[]> }>;
+/** Prepares an account's pictures, so that little is left to do when they go into the line. */
+type Way = (account: TestAccount, pictures: Picture[]) => Promise<Enter>;
 
 /** Runs rounds of the worker until these jobs are in the line. */
 async function jobs(ids: string[], isInLine: () => Promise<boolean> | boolean) {
@@ -138,7 +137,7 @@ async function calls(all: (() => Promise<{ status: number }>)[]) {
   return { ends: Promise.all(ends) };
 }
 
-const asOutputs: Way = async (account, pictures) => {
+const asOutputs: Way = async (account, pictures) => async () => {
   const ids: string[] = [];
   for (const { bytes } of pictures) {
     const id = await submitted(account);
@@ -157,41 +156,43 @@ const asOutputs: Way = async (account, pictures) => {
 const asInputs =
   (value: (account: TestAccount, picture: Picture) => Promise<string>): Way =>
   async (account, pictures) => {
-    const ids: string[] = [];
-    for (const picture of pictures) {
-      const input = { prompt: 'a', image_url: await value(account, picture) };
-      ids.push(await submitted(account, input, 'open/edit'));
-    }
-    return jobs(ids, () => begun(ids));
+    const values: string[] = [];
+    for (const picture of pictures) values.push(await value(account, picture));
+    return async () => {
+      const ids: string[] = [];
+      for (const image_url of values)
+        ids.push(await submitted(account, { prompt: 'a', image_url }, 'open/edit'));
+      return jobs(ids, () => begun(ids));
+    };
   };
 
 const inChats: Way = async (account, pictures) => {
   const files: string[] = [];
   for (const picture of pictures) files.push(await uploaded(account, picture));
-  return calls(
-    files.map((url) => () => {
-      const content = [{ type: 'image_url', image_url: { url } }];
-      const messages = [{ role: 'user', content }];
-      const body = { model: 'open/chat', max_tokens: 5, messages };
-      return account.post('/v1/chat/completions', body);
-    }),
-  );
+  const all = files.map((url) => () => {
+    const content = [{ type: 'image_url', image_url: { url } }];
+    const messages = [{ role: 'user', content }];
+    const body = { model: 'open/chat', max_tokens: 5, messages };
+    return account.post('/v1/chat/completions', body);
+  });
+  return () => calls(all);
 };
 
 const asThumbnails: Way = async (account, pictures) => {
-  const { ends } = await asOutputs(account, pictures);
-  await ends;
+  const enter = await asOutputs(account, pictures);
+  await (
+    await enter()
+  ).ends;
   const { body } = await account.get(
     `/v1/requests?model_id=fake/image&status=COMPLETED&limit=${pictures.length}`,
   );
   const addresses = body.data.map(({ outputs: [first] }: any) => new URL(first.thumbnail_url));
-  return calls(
-    addresses.map(
-      ({ pathname, search }: URL) =>
-        () =>
-          service.call('GET', pathname + search),
-    ),
+  const all = addresses.map(
+    ({ pathname, search }: URL) =>
+      () =>
+        service.call('GET', pathname + search),
   );
+  return () => calls(all);
 };
 
 const asData = async (_: TestAccount, { bytes, type }: Picture) =>
@@ -230,8 +231,10 @@ describe("one account's slow pictures delay another account's small one by few t
       const format = type.slice('image/'.length) as 'png';
       const few = await noise(20).toFormat(format).toBuffer();
       const many = Array.from({ length: slowCount }, () => ({ bytes: another(big), type }));
-      const theirs = await way(greedy, many);
-      const mine = await way(other, [{ bytes: another(few), type }]);
+      const greedily = await way(greedy, many);
+      const modestly = await way(other, [{ bytes: another(few), type }]);
+      const theirs = await greedily();
+      const mine = await modestly();
       const [[end], ends] = await Promise.all([mine.ends, theirs.ends]);
       const earlier = ends.filter((each) => each < end!).length;
       assert.ok(earlier <= turnsMax, `${earlier} of ${slowCount} were through before`);
