@@ -49,7 +49,7 @@ test(
   },
 );
 
-for (const name of ['failover', 'patroni', 'pooler']) {
+for (const name of ['failover', 'pooler']) {
   const { fault, promise, scene } = faultRows[name]!;
   test(`${fault}: ${promise}`, { timeout: 600_000 }, async (t) => {
     const { figure, violations, missing } = await scene!.short!({ seed, log: () => {} });

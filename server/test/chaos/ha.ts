@@ -11,7 +11,7 @@ import { root } from './sabotage.ts';
 /**
  * Faults of the nodes. A primary loses power, stands still, or is cut off from the others while its
  * PostgreSQL goes on; the standby that commits wait for stands still; the parts change by hand; two
- * of three etcds are away.
+ * of three etcds are away; both other nodes are.
  */
 export const clusterFaults = [
   'lose_primary',
@@ -20,6 +20,7 @@ export const clusterFaults = [
   'freeze_standby',
   'switch_over',
   'lose_etcd',
+  'lose_majority',
 ] as const;
 export type ClusterFault = (typeof clusterFaults)[number];
 
@@ -52,7 +53,7 @@ const interpreter = ['python3.11-minimal', 'libpython3.11-minimal', 'libpython3.
 const wholeMs = 180_000;
 const takeOverMs = 120_000;
 /** Longer than a primary may be silent. */
-const etcdAwayMs = 30_000;
+const awayMs = 30_000;
 
 /** The unpacked programs; the name of the first that cannot be fetched. */
 export async function haPrograms(): Promise<{ folders: string[] } | { missing: string }> {
@@ -71,42 +72,55 @@ export async function haPrograms(): Promise<{ folders: string[] } | { missing: s
 
 /**
  * Plays a fault, and mends it once writes work; then each node has its part again.
- * @param writes resolves when a write has been accepted after this call
+ * @param writes resolves when a write has been accepted that began after this call
  */
 export async function playOnCluster(
-  cluster: Cluster,
+  { tell, nodeOf, whole }: Cluster,
   fault: ClusterFault,
   writes: () => Promise<void>,
-) {
-  const primary = await cluster.nodeOf('leader');
-  const standby = await cluster.nodeOf('sync_standby');
+): Promise<void> {
+  const [primary, standby] = [await nodeOf('leader'), await nodeOf('sync_standby')];
   const others = ['1', '2', '3'].filter((n) => n !== primary);
-  const acts: Record<ClusterFault, { hurt: string[][]; mend: string[][] }> = {
-    lose_primary: { hurt: [['kill', primary]], mend: [['node', primary]] },
-    freeze_primary: { hurt: [['freeze', primary]], mend: [['thaw', primary]] },
-    split_primary: { hurt: [['freeze', primary, 'etcd|patroni']], mend: [['thaw', primary]] },
-    freeze_standby: { hurt: [['freeze', standby]], mend: [['thaw', standby]] },
-    lose_etcd: {
-      hurt: others.map((n) => ['freeze', n, 'etcd']),
-      mend: others.map((n) => ['thaw', n]),
+  const each = (...words: string[]) =>
+    Promise.all(others.map((n) => tell(words[0]!, n, ...words.slice(1))));
+  const replaced = () =>
+    until('another node is primary', async () => primary !== (await nodeOf('leader')), takeOverMs);
+  const acts: Record<
+    ClusterFault,
+    { hurt: () => Promise<unknown>; mend?: () => Promise<unknown> }
+  > = {
+    lose_primary: {
+      hurt: () => tell('kill', primary).then(replaced),
+      mend: () => tell('node', primary),
     },
+    freeze_primary: {
+      hurt: () => tell('freeze', primary).then(replaced),
+      mend: () => tell('thaw', primary),
+    },
+    split_primary: {
+      hurt: () => tell('freeze', primary, 'etcd|patroni').then(replaced),
+      mend: () => tell('thaw', primary),
+    },
+    freeze_standby: { hurt: () => tell('freeze', standby), mend: () => tell('thaw', standby) },
     switch_over: {
-      hurt: [`ctl switchover --force --candidate node${standby}`.split(' ')],
-      mend: [],
+      hurt: () =>
+        tell('ctl', 'switchover', '--force', '--candidate', `node${standby}`).then(replaced),
+    },
+    lose_etcd: {
+      hurt: () => each('freeze', 'etcd').then(() => pause(awayMs)),
+      mend: () => each('thaw'),
+    },
+    lose_majority: {
+      hurt: () =>
+        each('freeze')
+          .then(() => pause(awayMs))
+          .then(() => each('thaw')),
     },
   };
-  for (const words of acts[fault].hurt) await cluster.tell(...words);
-  const isOver = /primary|switch/.test(fault);
-  if (isOver)
-    await until(
-      'another node is primary',
-      async () => primary !== (await cluster.nodeOf('leader')),
-      takeOverMs,
-    );
-  if (fault === 'lose_etcd') await pause(etcdAwayMs);
+  await acts[fault].hurt();
   await writes();
-  for (const words of acts[fault].mend) await cluster.tell(...words);
-  await cluster.whole();
+  await acts[fault].mend?.();
+  await whole();
 }
 
 /** @param dir a folder that every user can enter */
