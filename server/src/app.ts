@@ -125,8 +125,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { config, database, log } = options;
   const { db } = database;
   const times = options.times ?? usualTimes;
-  const { storageMs: probeMs, beatMs, shareWaitMs } = times;
-  const services = await openServices({ ...options, db, probeMs, beatMs, shareWaitMs });
+  const { storageMs: probeMs } = times;
+  const services = await openServices({ ...times, ...options, db, probeMs });
   const { catalog, metrics, links } = services;
   const { leaving, stopping, draining, cutoff, signals } = openEnding();
   const lookup = options.lookup ?? createLookup();

@@ -173,6 +173,12 @@ export const settings = {
       'if needed. Unset: embedded, in the data folder.',
     ].join(' '),
   },
+  DATABASE_READ_URL: {
+    read: databaseUrl,
+    default: null,
+    secret: true as const,
+    says: 'A [standby that answers sums and lists](operating/processes.md#a-standby-for-reads), as `DATABASE_URL`, of which it is a copy.',
+  },
   FAREBOX_DATABASE_POOL: int(2, 200, '10', 'Database connections of one process.'),
   FAREBOX_UNSAFE_DATABASE: flag('off', 'For tests: accept a database that may lose commits.'),
   FAREBOX_CATALOG: text(

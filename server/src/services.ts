@@ -6,6 +6,7 @@ import { catalogDir, ceilings, chainsDir, ConfigError, dataDir, type Config } fr
 import { chainVariables } from './core/deposit/chain.ts';
 import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
+import { databaseShares } from './http/database-share.ts';
 import { judgeUrl, loopbackHosts, splitCredentials } from './lib/outbound/address.ts';
 import { createBudget, type Budget } from './lib/budget.ts';
 import { FairQueue } from './lib/fair-queue.ts';
@@ -42,6 +43,7 @@ import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
 import { lowBytes, watchSpace, type Disk } from './worker/background/disk-space.ts';
 import { addGauges } from './worker/background/gauges.ts';
+import { openReader, type WatchedStandby } from './worker/background/reader.ts';
 import type { EventReceiver } from './worker/background/operator-events.ts';
 import { watchOverrides, type OverridesWatch } from './worker/background/overrides.ts';
 import { watchInstallation, type InstallationWatch } from './worker/background/installation.ts';
@@ -60,6 +62,8 @@ interface OutboundFetches extends WebhookFetches {
 /** Objects shared by the HTTP side and the worker of one process. */
 export interface Services {
   db: Database;
+  /** Null: there is no standby, or the process takes no calls. */
+  reader: WatchedStandby | null;
   log: Logger;
   metrics: Metrics;
   storage: WatchedStorage;
@@ -122,6 +126,8 @@ export interface ServicesOptions {
   probeMs: number;
   /** Time between two signs of life, and checks whether the database was replaced or migrated. */
   beatMs: number;
+  /** A standby that is further behind answers no calls. */
+  standbyLagMs: number;
   /** How long a call waits for its account's share to have a file decoded. */
   shareWaitMs: number;
 }
@@ -154,7 +160,7 @@ export async function openServices({
   rememberFolder(config);
   const storage = watchMedia(media, log, options.probeMs);
   const disks = disksOf(config, storage, options.database?.embedded?.cluster ?? null);
-  const { watched, stop } = await watchDatabase({ config, db, log, ...options });
+  const { watched, stop } = await watchDatabase({ config, db, log, metrics, ...options });
   addGauges(metrics, { db, upstreams, catalog, disks, storage, spool, chains, ...watched });
   const report = openReports(db, log);
   const events = openEvents(metrics, log, upstreams, report);
@@ -235,24 +241,37 @@ async function openModels(
   throw new ConfigError(wrong.join('\n'));
 }
 
-/** Watches whether the database was replaced or migrated beneath this process. */
+/**
+ * Watches whether the database was replaced or migrated beneath this process, and how far its
+ * standby is behind.
+ */
 async function watchDatabase({
   config,
   db,
   log,
+  metrics,
   http,
   beatMs: everyMs,
-}: Pick<ServicesOptions, 'config' | 'db' | 'log' | 'http' | 'beatMs'>) {
+  standbyLagMs: lagMaxMs,
+}: Pick<ServicesOptions, 'config' | 'db' | 'log' | 'http' | 'beatMs' | 'standbyLagMs'> & {
+  metrics: Metrics;
+}) {
   const [installation, version] = await Promise.all([
     watchInstallation({ db, log, dir: dataDir(config), everyMs }),
     watchVersion({ db, log, kind: http ? 'serve' : 'worker', everyMs }),
   ]);
   const mayWork = () => version.moved() === null && installation.mayWork();
-  const stop = () => {
+  const { DATABASE_READ_URL: url, FAREBOX_DATABASE_POOL: pool } = config;
+  // As many calls as may read from the primary at once may read from the standby.
+  const max = databaseShares(pool).statements.capacity;
+  const read = { max, lagMaxMs, primary: db, log, registry: metrics.registry };
+  const reader = url === null || !http ? null : openReader({ url, ...read });
+  const stop = async () => {
     installation.stop();
-    return version.stop();
+    await reader?.close();
+    await version.stop();
   };
-  return { watched: { installation, version, mayWork }, stop };
+  return { watched: { installation, version, mayWork, reader }, stop };
 }
 
 /** Several processes may notice the same disk; the subject (disk and host) makes it one event. */

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addOwnBy } from '../lib/metrics.ts';
+import type { Reads } from '../lib/sql/standby.ts';
 import { leftOf } from './call.ts';
 import type { CallDeps, HttpDeps, ShareDeps } from './deps.ts';
 import { runInShare } from './overload.ts';
@@ -72,8 +73,6 @@ export function ofCall<Deps extends HttpDeps>(
   deps: Deps,
 ): Deps {
   const { db, operations } = deps;
-  const share = <T>(work: (wanted?: AbortSignal) => Promise<T>): Promise<T> =>
-    inOwnShare(req, reply, deps, work);
   const change =
     <T, R>(operation: (what: T) => Promise<R>) =>
     async (what: T): Promise<R> => {
@@ -81,23 +80,33 @@ export function ofCall<Deps extends HttpDeps>(
       stay(req);
       return result;
     };
-  return replaced<HttpDeps>(deps, {
-    db: replaced(db, {
-      run: (statement) => share((wanted) => db.run(statement, wanted)),
-      tx: (work) => share((wanted) => db.tx(work, wanted)),
-    }),
-    operations: replaced(operations, {
+  return withMembers<HttpDeps>(deps, {
+    db: withMembers(db, shareOf(db, req, reply, deps)),
+    operations: withMembers(operations, {
       submit: change(operations.submit),
       advance: change(operations.advance),
     }),
   }) as Deps;
 }
 
+/** The statements and transactions of this call, each in a place of its owner. */
+export function shareOf(
+  db: Reads,
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: ShareDeps,
+): Reads {
+  return {
+    run: (statement) => inOwnShare(req, reply, deps, (wanted) => db.run(statement, wanted)),
+    tx: (work) => inOwnShare(req, reply, deps, (wanted) => db.tx(work, wanted)),
+  };
+}
+
 /**
  * The same object with other members in place of some. The rest is inherited, because a copy of
  * forty members costs 6 µs; so the result cannot be copied with `...`.
  */
-function replaced<T extends object>(of: T, members: Partial<T>): T {
+export function withMembers<T extends object>(of: T, members: Partial<T>): T {
   return Object.assign(Object.create(of) as T, members);
 }
 

@@ -13,6 +13,7 @@ import type { Budget } from '../lib/budget.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Letter } from '../lib/mail.ts';
 import type { Database } from '../lib/sql/sql.ts';
+import type { StandbyUse } from '../lib/sql/standby.ts';
 import type { Fetch, Lookup } from '../lib/outbound/fetch.ts';
 import type { Author } from '../operations/operator-action.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
@@ -90,6 +91,8 @@ export interface ShareDeps extends CallDeps {
   signIns: FairQueue;
   /** Sums over many rows, by account or person. */
   sums: FairQueue;
+  /** Answers calls whose reply may be some seconds old; null: there is no standby. */
+  reader: StandbyUse | null;
   /** Exports of whole accounts under way, by person or operator key. */
   exports: Budget;
 }

@@ -12,6 +12,7 @@ import { guide } from './api/guide.ts';
 import * as images from './api/images/images.ts';
 import * as keys from './api/keys.ts';
 import * as models from './api/models.ts';
+import { mayLag } from './may-lag.ts';
 import * as ops from './api/ops.ts';
 import * as outputs from './api/outputs.ts';
 import * as queue from './api/queue.ts';
@@ -57,7 +58,7 @@ export const keyedCalls: Row[] = [
   row(spend, 'POST', '/requests/:request_id/cancel', requests.cancel, docs.cancel),
   row(spend, 'PUT', '/requests/:request_id/cancel', requests.cancel, docs.cancelPut),
   row(spend, 'DELETE', '/requests/:request_id/output', requestOutput.remove, docs.deleteOutput),
-  row(spend, 'GET', '/usage', usage, 'sumUsage'),
+  row(spend, 'GET', '/usage', mayLag(usage), 'sumUsage'),
   row(spend, 'GET', '/refusals', refusals.list, 'listRefusals'),
   row(spend, 'POST', '/files', files.upload, docs.upload),
 ];

@@ -1,3 +1,4 @@
+import { lagMaxSeconds } from '../core/standby.ts';
 import { beatMs } from '../db/alone.ts';
 
 /** Limits and intervals in milliseconds, and the bytes due within them. Tests use shorter times. */
@@ -50,6 +51,8 @@ export interface Times {
   storageMs: number;
   /** Time between two checks whether the database is a restored copy. */
   beatMs: number;
+  /** A standby that is further behind the primary answers no calls. */
+  standbyLagMs: number;
 }
 
 export const usualTimes: Times = {
@@ -77,4 +80,5 @@ export const usualTimes: Times = {
   auditFirstMs: 20_000,
   storageMs: 5_000,
   beatMs,
+  standbyLagMs: lagMaxSeconds * 1000,
 };

@@ -13,6 +13,7 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
+const standbyFolder = 'standby';
 const settings = { max_connections: '60', max_wal_senders: '4' };
 
 export function urlOf({ connection }: EmbeddedServer): string {
@@ -26,14 +27,12 @@ export async function startServers(dir: string, hasStandby: boolean): Promise<Se
   if (!hasStandby) return { primary: first, standby: null, stop: () => first.stop() };
   // A copy of a stopped server becomes the standby of the next one in its place.
   await first.stop();
-  const copy = join(dir, 'standby');
+  const copy = join(dir, standbyFolder);
   execFileSync('cp', ['-a', dataDir, copy]);
   const primary = await startEmbedded({ dataDir, settings });
   const mark = (name: string) => join(primary.cluster.replace(dataDir, copy), name);
   copyFileSync(mark('PG_VERSION'), mark('standby.signal'));
-  const { host, port, user } = primary.connection;
-  const follows = { primary_conninfo: `host=${host} port=${port} user=${user}` };
-  const standby = await startEmbedded({ dataDir: copy, settings: { ...settings, ...follows } });
+  const standby = await followPrimary(dir, primary);
   await withDatabase(primary, async (db) => {
     const followers = () =>
       db.run(rawSql('select from pg_stat_replication where state = $$streaming$$'));
@@ -41,11 +40,23 @@ export async function startServers(dir: string, hasStandby: boolean): Promise<Se
     await db.run(rawSql(`alter system set synchronous_standby_names = '*'`));
     await db.run(rawSql('select pg_reload_conf()'));
   });
-  const stop = async () => {
-    await standby.stop();
-    await primary.stop();
+  const all: Servers = {
+    primary,
+    standby,
+    async stop() {
+      await all.standby?.stop();
+      await primary.stop();
+    },
   };
-  return { primary, standby, stop };
+  return all;
+}
+
+/** Starts the standby that `startServers` has made, also after its end. */
+export function followPrimary(dir: string, primary: EmbeddedServer): Promise<EmbeddedServer> {
+  const { host, port, user } = primary.connection;
+  const follows = { primary_conninfo: `host=${host} port=${port} user=${user}` };
+  const dataDir = join(dir, standbyFolder);
+  return startEmbedded({ dataDir, settings: { ...settings, ...follows } });
 }
 
 /** The process of the standby that receives what the primary commits. */

@@ -205,6 +205,13 @@ describe('outside of the database it finds', () => {
 });
 
 describe('of the database it finds', () => {
+  test('a standby that is none, or does not answer', async () => {
+    const { databaseUrl } = service;
+    await assertOnly(/^standby: It follows no primary/, { DATABASE_READ_URL: databaseUrl });
+    const at = 'postgres://me:a-secret-word@127.0.0.1:1/books';
+    await assertOnly(/^standby: It does not answer: .*ECONNREFUSED/, { DATABASE_READ_URL: at });
+  });
+
   test('that it is away; the other checks are made all the same', async () => {
     const away = 'postgres://farebox:the-password-of-it@127.0.0.1:1/farebox';
     const found = await wrong({ DATABASE_URL: away, FAREBOX_SECRET: '' });

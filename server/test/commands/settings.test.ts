@@ -87,6 +87,10 @@ const wrong: Record<string, readonly (string | Record<string, string>)[]> = {
     `postgres://me:${word}@one.example/books?pool=1`,
     'one.example/books',
   ],
+  DATABASE_READ_URL: [
+    `postgres://me:${word}@one.example/books`,
+    { DATABASE_URL: 'postgres://me@one.example/books', DATABASE_READ_URL: 'one.example/books' },
+  ],
   FAREBOX_DATABASE_POOL: [...number, '1'],
   FAREBOX_UNSAFE_DATABASE: flag,
   FAREBOX_CATALOG: path,

@@ -5,9 +5,12 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
+import pg from 'pg';
 import { readConfig } from '../../src/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { openDatabase, sql } from '../../src/lib/sql/sql.ts';
+import { isReadOnly } from '../../src/lib/sql/faults.ts';
+import { openDatabase, rawSql, sql } from '../../src/lib/sql/sql.ts';
+import { openStandby } from '../../src/lib/sql/standby.ts';
 import { openServiceDatabase } from '../../src/database.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { openPooler, pgbouncer } from '../kit/pgbouncer.ts';
@@ -67,6 +70,31 @@ describe('through PgBouncer with its default settings', () => {
       'test',
       createLog('silent'),
     );
+
+  test('a standby is read in transaction mode, and nothing stays in its sessions', async (t) => {
+    const url = await pooler(t, 'transaction');
+    if (url === null) return;
+    const standby = openStandby({ ...options, connection: url });
+    t.after(() => standby.close());
+    const asked = sql`select current_setting('statement_timeout') as statement,
+      current_setting('bytea_output') as bytes, '1 hour'::interval::text as hour`;
+    const name = database.url.split('/').at(-1)!;
+    await database.db.run(rawSql(`alter database ${name} set intervalstyle = 'iso_8601'`));
+    t.after(() => database.db.run(rawSql(`alter database ${name} reset intervalstyle`)));
+    const rows = await Promise.all(Array.from({ length: 20 }, () => standby.run(asked)));
+    for (const row of rows.flat())
+      assert.deepEqual(row, { statement: '30s', bytes: 'hex', hour: '01:00:00' });
+    const write = sql`insert into migrations (number, name, sha256) values (0, '', '')`;
+    await assert.rejects(standby.run(write), isReadOnly);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const { rows: left } = await client.query(
+      `select current_setting('statement_timeout') as statement, '1 hour'::interval::text as hour,
+        (select count(*)::int from pg_prepared_statements) as prepared`,
+    );
+    await client.end();
+    assert.deepEqual(left, [{ statement: '0', hour: 'PT1H', prepared: 0 }]);
+  });
 
   test('it works in session mode, with its limits in force', async (t) => {
     const url = await pooler(t, 'session');

@@ -36,6 +36,7 @@ before(async () => {
     http: false,
     probeMs: 5_000,
     beatMs: 10_000,
+    standbyLagMs: 30_000,
     shareWaitMs: 10_000,
   });
 });

@@ -1,13 +1,17 @@
 import type { Config } from '../../config.ts';
 import { formatUsd } from '../../core/price/money.ts';
+import { lagMaxSeconds, whyUnused, type UnusedWhy } from '../../core/standby.ts';
 import * as verdicts from '../../db/audit-results.ts';
 import { listUnsafeSettings } from '../../db/migrate.ts';
 import { countLiving } from '../../db/processes.ts';
 import { readLeftWork } from '../../db/requests/queue.ts';
 import { schemaNumber } from '../../db/schema.ts';
 import { readServerHealth, type ServerHealth } from '../../db/server-health.ts';
+import { lookAt, readPosition } from '../../db/standby.ts';
 import { readUpstreamStates } from '../../db/upstreams/states.ts';
 import type { Database } from '../../lib/sql/sql.ts';
+import { codeOf, messageOf } from '../../lib/unknown.ts';
+import { openEye } from '../../worker/background/reader.ts';
 import { seconds } from '../output.ts';
 import { openTrialAccounts } from '../trial/trial-accounts.ts';
 import { findingsOf, type Diagnosis } from './finding.ts';
@@ -40,6 +44,7 @@ export async function checkInside(
     ofWork(left),
     ofQueue(queues),
     ofProof(verdict),
+    ...(await checkStandby(db, config)),
     ofTrial(trial, config),
   ];
 }
@@ -175,6 +180,35 @@ function ofProof(verdict: verdicts.AuditVerdict | null): Diagnosis {
       'The next one goes on; if this stays, run: farebox audit',
     );
   return make.fine(`Proved at ${at}.`);
+}
+
+const unusedWords: Record<UnusedWhy, string> = {
+  takes_writes: 'It follows no primary: it is one, or was promoted.',
+  another_database: 'It has the tables of another installation.',
+  older_schema: `It has not replayed migration ${schemaNumber} yet.`,
+  lags: `It is more than ${lagMaxSeconds / 2} s behind the primary.`,
+};
+
+/** As a service that starts would judge it. */
+async function checkStandby(
+  db: Database,
+  { DATABASE_READ_URL: url }: Config,
+): Promise<Diagnosis[]> {
+  if (url === null) return [];
+  const make = findingsOf('standby');
+  const todo = 'The primary answers all reads until DATABASE_READ_URL is right, or unset.';
+  const eye = openEye(url);
+  try {
+    const look = await lookAt(eye, await readPosition(db));
+    const limits = { needs: schemaNumber, lagMax: lagMaxSeconds, isUsed: false };
+    const why = whyUnused(look, limits);
+    if (why !== null) return [make.wrong(unusedWords[why], todo)];
+    return [make.fine(`It is ${look.lag_seconds!.toFixed(1)} s behind the primary.`)];
+  } catch (error) {
+    return [make.wrong(`It does not answer: ${messageOf(error) || codeOf(error)}`, todo)];
+  } finally {
+    await eye.close();
+  }
 }
 
 /** Everyone who has read the trial's password could run the service. */

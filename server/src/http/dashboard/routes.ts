@@ -1,5 +1,6 @@
 import { person, row, type Row } from '../row.ts';
 import { events } from './events.ts';
+import { mayLag } from '../may-lag.ts';
 import * as library from '../requests/library.ts';
 import * as requestLists from '../requests/list.ts';
 import { read as readRequest } from '../requests/read.ts';
@@ -43,7 +44,7 @@ export const dashboardRoutes: Row[] = [
   row(build, 'DELETE', '/keys/:key_id/previous', keys.dropPrevious),
   row(build, 'DELETE', '/keys/:key_id', keys.revoke),
   row(view, 'GET', '/overview', overview.overview),
-  row(view, 'GET', '/spend', overview.spending),
+  row(view, 'GET', '/spend', mayLag(overview.spending)),
   row(view, 'GET', '/statement', statement.list),
   row(view, 'GET', '/statement/lines', statement.lines),
   row(view, 'GET', '/statement/totals', statement.totals),

@@ -1,5 +1,6 @@
 import type { SpareRule } from '../deps.ts';
 import { bytesOf, type RouteDocs } from '../docs/route-docs.ts';
+import { mayLag } from '../may-lag.ts';
 import * as requestLists from '../requests/list.ts';
 import * as queue from '../requests/queue.ts';
 import * as requests from '../requests/read.ts';
@@ -50,10 +51,10 @@ const [upstream, chain, deposit] = [
  * /api/operator with the session of an operator whose role has the scope.
  */
 export const operatorCalls: Row[] = [
-  row(read, 'GET', '/overview', overview.overview, 'readOverview'),
+  row(read, 'GET', '/overview', mayLag(overview.overview), 'readOverview'),
   row(read, 'GET', '/attention', attention.list, 'listAttention'),
   row(read, 'POST', '/audit', overview.prove, 'proveBooks'),
-  row(read, 'GET', '/accounts', accounts.list, 'listAccounts'),
+  row(read, 'GET', '/accounts', mayLag(accounts.list), 'listAccounts'),
   row(manage, 'POST', '/accounts', accounts.create, {
     ...made('createAccount'),
     errors: ['invalid_input', 'idempotency_conflict'],
@@ -97,14 +98,14 @@ export const operatorCalls: Row[] = [
     people.resetsTwoFactors,
     mayMiss('resetTwoFactors'),
   ),
-  row(read, 'GET', '/requests', requestLists.listAll, mayMiss('listAllRequests')),
-  row(read, 'GET', '/requests/export', requestLists.exportAll, {
+  row(read, 'GET', '/requests', mayLag(requestLists.listAll), mayMiss('listAllRequests')),
+  row(read, 'GET', '/requests/export', mayLag(requestLists.exportAll), {
     ...mayMiss('exportAllRequests'),
     replies: { 200: { content: bytesOf('text/csv'), headers: ['ContentDisposition'] } },
   }),
   row(read, 'GET', request, requests.readAny, 'readAnyRequest'),
   row(read, 'GET', `${request}/input`, requests.readInput, 'readRequestInput'),
-  row(read, 'GET', '/refusals', refusals.listAll, mayMiss('listAllRefusals')),
+  row(read, 'GET', '/refusals', mayLag(refusals.listAll), mayMiss('listAllRefusals')),
   row(money, 'POST', `${request}/refunds`, bookings.refund, booked('refundRequest')),
   row(money, 'POST', `${request}/cancel`, queue.cancel, {
     operationId: 'cancelAnyRequest',
@@ -115,9 +116,9 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', '/queue/requests', queue.list, mayMiss('listOpenRequests')),
   row(read, 'GET', '/unknown', unknownOutcomes.list, 'listUnknownOutcomes'),
   row(money, 'POST', '/unknown/resolve', unknownOutcomes.resolveMany, 'resolveUnknownOutcomes'),
-  row(read, 'GET', '/transfers', transfers.list, mayMiss('listTransfers')),
-  row(read, 'GET', '/usage', usage.list, 'readUsage'),
-  row(read, 'GET', '/events', events.list, 'listEvents'),
+  row(read, 'GET', '/transfers', mayLag(transfers.list), mayMiss('listTransfers')),
+  row(read, 'GET', '/usage', mayLag(usage.list), 'readUsage'),
+  row(read, 'GET', '/events', mayLag(events.list), 'listEvents'),
   row(read, 'GET', '/references', bookings.reference, 'findReference'),
   row(read, 'GET', '/vouchers', vouchers.list, 'listVouchers'),
   row(money, 'POST', '/vouchers', vouchers.create, made('createVouchers')),
@@ -134,7 +135,7 @@ export const operatorCalls: Row[] = [
   row(sell, 'POST', `${upstream}/resume`, upstreams.resume, 'resumeUpstream'),
   row(sell, 'POST', `${upstream}/test`, upstreams.test, 'testUpstream'),
   row(read, 'GET', '/chains', chains.list, 'listChains'),
-  row(read, 'GET', '/chains/sums', chains.sums, 'sumChains'),
+  row(read, 'GET', '/chains/sums', mayLag(chains.sums), 'sumChains'),
   row(money, 'POST', `${chain}/resume`, chains.resume, 'resumeChain'),
   row(money, 'POST', `${chain}/rescan`, chains.rescan, 'rescanChain'),
   row(read, 'GET', '/deposits', deposits.list, mayMiss('listAllDeposits')),
@@ -156,7 +157,7 @@ export const operatorCalls: Row[] = [
   row(read, 'GET', '/banner', banner.read, 'readBanner'),
   row(sell, 'PUT', '/banner', banner.set, 'setBanner'),
   row(read, 'GET', '/settings', settings.list, 'listSettings'),
-  row(read, 'GET', '/log', log.list, mayMiss('readLog')),
+  row(read, 'GET', '/log', mayLag(log.list), mayMiss('readLog')),
 ];
 
 /**

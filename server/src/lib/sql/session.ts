@@ -90,17 +90,36 @@ export function needs(setting: string, has: string | undefined, value: string): 
   return `PostgreSQL has ${setting} = ${has}; Farebox needs ${value}.`;
 }
 
+/**
+ * A statement that makes the settings of this transaction those of our sessions, for connections
+ * whose sessions are shared, as by a pooler in transaction mode.
+ */
+export function settingsOfTransaction(limits: { statementMs: number }) {
+  const settings = {
+    ...fixed,
+    statement_timeout: String(limits.statementMs),
+    idle_in_transaction_session_timeout: String(limits.statementMs),
+    client_connection_check_interval: String(checkMs),
+  };
+  return { text: `values ${setAll(settings, true).join()}`, values: Object.values(settings) };
+}
+
+/** Rows that set these settings, but keep those that are null. */
+function setAll(settings: Record<string, string | null>, isLocal: boolean): string[] {
+  return Object.keys(settings).map((name, i) => {
+    const value = `coalesce($${i + 1}, current_setting('${name}'))`;
+    // A version of PostgreSQL that does not know a setting does not need it.
+    return `('${name}', case when current_setting('${name}', true) is not null
+      then set_config('${name}', ${value}, ${isLocal}) end)`;
+  });
+}
+
 /** Sets these settings, keeps those that are null, and returns the values of all we care about. */
 async function setAndReadAll(
   client: pg.ClientBase,
   settings: Record<string, string | null>,
 ): Promise<Record<string, string>> {
-  const set = Object.keys(settings).map((name, i) => {
-    const value = `coalesce($${i + 1}, current_setting('${name}'))`;
-    // A version of PostgreSQL that does not know a setting does not need it.
-    return `('${name}', case when current_setting('${name}', true) is not null
-      then set_config('${name}', ${value}, false) end)`;
-  });
+  const set = setAll(settings, false);
   const shown = Object.keys(demanded).map((name) => `('${name}', current_setting('${name}'))`);
   const query = inTime(`values ${[...set, ...shown].join()}`, Object.values(settings));
   const { rows } = await client.query<{ column1: string; column2: string }>(query);

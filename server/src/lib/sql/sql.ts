@@ -193,31 +193,50 @@ class Client extends pg.Client {
   }
 }
 
-export function openDatabase(options: DatabaseOptions): Database {
-  const { applicationName: name, statementTimeoutMs: limitMs, connection } = options;
-  const begin = openSessions(name, options.session);
-  const config: pg.PoolConfig & { pipeline: boolean } = {
+type PoolOptions = pg.PoolConfig & { pipeline: boolean };
+
+/** A pool without settings of sessions, whose connections are named `name`. */
+export function openPool(
+  { connection, max, statementTimeoutMs, onError: tell }: Omit<DatabaseOptions, 'applicationName'>,
+  name: string,
+  onConnect?: PoolOptions['onConnect'],
+) {
+  const config: PoolOptions = {
     ...(typeof connection === 'string'
       ? { connectionString: connection, enableChannelBinding: bindsChannel(connection) }
       : connection),
     Client,
-    max: options.max,
+    max,
     pipeline: true,
-    application_name: `${name} (starting)`,
-    query_timeout: limitMs + 5_000,
+    application_name: name,
+    query_timeout: statementTimeoutMs + 5_000,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    onConnect: (client) => begin(client, { statementMs: limitMs, idleMs: limitMs }),
+    onConnect,
   };
   const pool = new pg.Pool(config);
   const onError = (error: Error) => {
-    if (!(error instanceof WorkAbandoned)) options.onError?.(error);
+    if (!(error instanceof WorkAbandoned)) tell?.(error);
   };
   // The pool replaces an idle connection that breaks; without a listener the error would end the
   // process.
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', onError));
+  return { pool, config, onError };
+}
+
+/** For /metrics. */
+export function poolStats(pool: pg.Pool): ReturnType<Database['stats']> {
+  return { total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount };
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { applicationName: name, statementTimeoutMs: limitMs } = options;
+  const begin = openSessions(name, options.session);
+  const { pool, config, onError } = openPool(options, `${name} (starting)`, (client) =>
+    begin(client, { statementMs: limitMs, idleMs: limitMs }),
+  );
   const replacement = replacementOf(pool);
   const writes = new WritePool(pool, replacement, options);
   const runJudged = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -252,7 +271,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     checkout: () => pool.connect(),
     demandWrites: () => writes.demand(),
     close: () => pool.end(),
-    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    stats: () => poolStats(pool),
   };
 }
 
@@ -336,19 +355,21 @@ async function query(
   }
 }
 
-async function transact<T>(
+/** `opening`: what is sent first, instead of `begin`. */
+export async function transact<T>(
   pool: pg.Pool,
   work: (tx: Transaction) => Promise<T>,
   wanted: AbortSignal | undefined,
+  opening: Statement[] = [rawSql('begin')],
 ): Promise<T> {
   const client = await pool.connect();
-  if (!wanted) return transactOn(client, work);
-  return runUnlessAbandoned(client, wanted, () => transactOn(client, work));
+  return runUnlessAbandoned(client, wanted, () => transactOn(client, work, opening));
 }
 
 async function transactOn<T>(
   client: pg.PoolClient,
   work: (tx: Transaction) => Promise<T>,
+  opening: Statement[],
 ): Promise<T> {
   const sent: Promise<unknown>[] = [];
   let failure: unknown;
@@ -362,7 +383,7 @@ async function transactOn<T>(
   };
   let broken: Error | undefined;
   try {
-    sent.push(send(rawSql('begin')));
+    sent.push(...opening.map(send));
     const tx: Transaction = {
       run: async (statement) => rowsIn(await send(statement)),
       send: (statement) => void sent.push(send(statement)),

@@ -1,0 +1,40 @@
+import type { StandbyLook } from '../core/standby.ts';
+import { sql, type Connection } from '../lib/sql/sql.ts';
+
+/** How far a standby is behind the primary. */
+
+/** Where the primary's log of writes ends, and when that was, by the primary's clock. */
+export interface Position {
+  lsn: string | null;
+  at: Date | null;
+  /** Null: no service has started on this database yet. */
+  installation: string | null;
+}
+
+export async function readPosition(primary: Connection): Promise<Position> {
+  const [row] = await primary.run<Position>(sql`
+    select pg_current_wal_lsn()::text as lsn, clock_timestamp() as at,
+      (select id from installation) as installation`);
+  return row!;
+}
+
+/**
+ * Looks at a standby after a look at its primary. The lag is measured by the primary's clock alone:
+ * the last commit that the standby has replayed carries the time at which the primary made it. If
+ * the primary was too busy to be asked, the standby's clock stands in.
+ */
+export async function lookAt(
+  standby: Connection,
+  { lsn, at, installation }: Position,
+): Promise<StandbyLook> {
+  const [row] = await standby.run<StandbyLook>(sql`
+    select pg_is_in_recovery() as follows,
+      coalesce((select id from installation) = ${installation}::uuid, false) as is_ours,
+      (select coalesce(max(number), 0) from migrations m
+        where to_jsonb(m) ->> 'done' is null) as schema,
+      case when pg_last_wal_replay_lsn() >= ${lsn}::pg_lsn then 0
+        else extract(epoch from
+          coalesce(${at}::timestamptz, clock_timestamp()) - pg_last_xact_replay_timestamp())
+        end::float8 as lag_seconds`);
+  return row!;
+}

@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test, type TestContext } from 'node:test';
+import { killOrphans } from '../../src/db/embedded/running.ts';
+import { lookAt } from '../../src/db/standby.ts';
+import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
+import { openStandby, standbyFirst } from '../../src/lib/sql/standby.ts';
+import { followPrimary, startServers, urlOf, type Servers } from '../chaos/servers.ts';
+import { chargedRequest, ok, operatorKey } from '../http/operator/world.ts';
+import { openPooler, pgbouncer } from '../kit/pgbouncer.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { before } from '../kit/with-service.ts';
+
+/**
+ * A service with a real standby. While the standby's replay is paused, a reply shows by its data
+ * which of the two servers has answered.
+ */
+
+const dir = mkdtempSync(join(tmpdir(), 'farebox-standby-'));
+const options = { max: 2, statementTimeoutMs: 30_000, applicationName: 'test' };
+/** So long that a test does not wait for it, or so short that it does. */
+const [patient, strict] = [3_600_000, 500];
+let servers: Servers;
+let service: Service;
+let account: TestAccount;
+let operator: string;
+
+before(async () => {
+  // Under root PostgreSQL runs as another user, who needs access to the folder.
+  chmodSync(dir, 0o711);
+  servers = await startServers(dir, true);
+  const usual = process.env.FAREBOX_TEST_DATABASE;
+  process.env.FAREBOX_TEST_DATABASE = urlOf(servers.primary);
+  service = await startService();
+  // Restores the setting of other files in this process.
+  if (usual === undefined) delete process.env.FAREBOX_TEST_DATABASE;
+  else process.env.FAREBOX_TEST_DATABASE = usual;
+  // Otherwise commits would wait for a standby that is away.
+  await service.db.run(rawSql('alter system reset synchronous_standby_names'));
+  await service.db.run(rawSql('select pg_reload_conf()'));
+  account = await service.account();
+  operator = (await operatorKey(service)).key;
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  await servers.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** The test's database on the standby. */
+function standbyUrl(): string {
+  const database = service.databaseUrl.split('/').at(-1)!;
+  return urlOf(servers.standby!).replace(/[^/]*$/, database);
+}
+
+async function onStandby<T>(work: (db: Database) => Promise<T>): Promise<T> {
+  const db = openDatabase({ ...options, connection: standbyUrl() });
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+/** Pauses or resumes the replay: the standby receives writes and does not show them. */
+const replay = (act: 'pause' | 'resume') =>
+  onStandby((db) => db.run(rawSql(`select pg_wal_replay_${act}()`)));
+
+/** A process with this standby, once it is used. */
+async function openProcess(standbyLagMs: number, url = standbyUrl()): Promise<string> {
+  const { base } = await service.another({ DATABASE_READ_URL: url }, { times: { standbyLagMs } });
+  await until('the standby is used', async () => (await gauge(base, 'used')) === 1);
+  return base;
+}
+
+async function gauge(base: string, name: 'used' | 'lag_seconds'): Promise<number> {
+  const { text } = await service.call('GET', '/metrics', { base });
+  return Number(new RegExp(`^farebox_reader_${name} (.+)$`, 'm').exec(text)![1]);
+}
+
+/** Replies that may lag, each as the number of requests that it shows. */
+const lagging: Record<string, (base: string) => Promise<number>> = {
+  'a sum': async (base) => {
+    const { data } = ok(await account.get('/v1/usage?by=metadata.team', { base }));
+    return data.reduce((all: number, line: any) => all + line.requests, 0);
+  },
+  "the operator's list": async (base) =>
+    ok(await byOperator('/v1/operator/requests?limit=100', base)).data.length,
+  "the operator's sum": async (base) => {
+    const { data } = ok(await byOperator('/v1/operator/usage?by=key', base));
+    return data.reduce((all: number, line: any) => all + line.completed, 0);
+  },
+  'an export': async (base) => {
+    const reply = await byOperator('/v1/operator/requests/export', base);
+    assert.equal(reply.status, 200, reply.text);
+    return reply.text.trim().split('\r\n').length - 1;
+  },
+};
+const byOperator = (path: string, base: string) =>
+  service.call('GET', path, { key: operator, base });
+
+async function shown(base: string): Promise<number[]> {
+  const counts: number[] = [];
+  for (const read of Object.values(lagging)) counts.push(await read(base));
+  return counts;
+}
+const each = (count: number) => Object.values(lagging).map(() => count);
+
+async function count(): Promise<number> {
+  const [row] = await service.db.run<{ count: number }>(
+    sql`select count(*)::int as count from requests`,
+  );
+  return row!.count;
+}
+
+/** Waits until the standby shows what the primary has, because the second of two is no proof. */
+const caughtUp = (base: string) =>
+  until('the standby has all', async () => {
+    const all = await count();
+    return (await shown(base)).every((n) => n === all);
+  });
+
+async function paused(t: TestContext): Promise<void> {
+  await replay('pause');
+  t.after(() => replay('resume'));
+}
+
+async function assertPrimaryOnly(base: string): Promise<void> {
+  const { available } = await service.balance(account);
+  const balance = ok(await account.get('/v1/balance', { base }));
+  assert.equal(balance.available_usd_micro, String(available));
+  const { data } = ok(await account.get('/v1/requests?limit=100', { base }));
+  assert.equal(data.length, await count());
+}
+
+describe('with a standby that may lag', () => {
+  let base: string;
+  before(async () => {
+    base = await openProcess(patient);
+    await chargedRequest(service, account);
+    await caughtUp(base);
+  });
+
+  test('it answers sums, lists and exports, and the primary all about money', async (t) => {
+    const earlier = await count();
+    await paused(t);
+    const id = await chargedRequest(service, account);
+    assert.deepEqual(await shown(base), each(earlier));
+    await assertPrimaryOnly(base);
+    assert.equal(ok(await account.get(`/v1/requests/${id}`, { base })).status, 'COMPLETED');
+    assert.deepEqual(await shown(service.base), each(earlier + 1));
+  });
+
+  test('a call that has just submitted sees its request, and may repeat it', async (t) => {
+    await paused(t);
+    const call = { base, headers: { 'idempotency-key': 'once' } };
+    const first = ok(await account.post('/v1/queue/fake/image', { prompt: 'a' }, call), 202);
+    const repeat = ok(await account.post('/v1/queue/fake/image', { prompt: 'a' }, call));
+    assert.equal(repeat.request_id, first.request_id);
+    assert.equal(
+      ok(await account.get('/v1/requests', { base })).data[0].request_id,
+      first.request_id,
+    );
+    await service.work();
+    await assertPrimaryOnly(base);
+  });
+
+  test('sums that first store past days go to the primary', async (t) => {
+    await paused(t);
+    await service.db.run(rawSql('delete from revenue_days'));
+    const id = await chargedRequest(service, account);
+    const [row] = ok(await byOperator('/v1/operator/usage?by=day', base)).data;
+    const all = await service.db.run(sql`select from requests where status = 'COMPLETED'`);
+    assert.equal(row.completed, all.length, id);
+    assert.ok((await service.db.run(sql`select from revenue_days`)).length > 0);
+  });
+
+  test('while it is away no call fails, and when it is back it is used again', async () => {
+    const { standby } = servers;
+    // Otherwise it would be started again.
+    await standby!.release();
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      byOperator(`/v1/operator/requests?limit=${n + 1}`, base),
+    );
+    process.kill(standby!.pid, 'SIGKILL');
+    killOrphans(standby!.cluster);
+    for (const reply of await Promise.all(calls)) ok(reply);
+    await chargedRequest(service, account);
+    assert.deepEqual(await shown(base), each(await count()));
+    await until('it is told', async () => (await gauge(base, 'used')) === 0);
+    assert.ok(Number.isNaN(await gauge(base, 'lag_seconds')));
+    assert.match(service.log.join(''), /"why":"away".+the standby is not used/);
+    await assertPrimaryOnly(base);
+    servers.standby = await followPrimary(dir, servers.primary);
+    await until('it is used again', async () => (await gauge(base, 'used')) === 1);
+    await caughtUp(base);
+    await replay('pause');
+    const earlier = await count();
+    await chargedRequest(service, account);
+    assert.deepEqual(await shown(base), each(earlier));
+    await replay('resume');
+  });
+});
+
+describe('with a standby that lags too much', () => {
+  test('the primary answers until it has caught up, and the lag is told', async (t) => {
+    const base = await openProcess(strict);
+    await paused(t);
+    await chargedRequest(service, account);
+    await until('it lags', async () => (await gauge(base, 'used')) === 0);
+    assert.ok((await gauge(base, 'lag_seconds')) > strict / 1000);
+    assert.deepEqual(await shown(base), each(await count()));
+    // Without a word of the primary, it goes by its own clock.
+    const alone = { lsn: null, at: null, installation: null };
+    const look = await onStandby((db) => lookAt(db, alone));
+    assert.ok(look.lag_seconds! > strict / 1000);
+    assert.equal(look.is_ours, false);
+    const said = service.log.filter((line) => line.includes('"why":"lags"'));
+    assert.match(said.at(-1)!, /"lag_seconds":[\d.]+.+the standby is not used/);
+    await replay('resume');
+    await until('it is used again', async () => (await gauge(base, 'used')) === 1);
+    assert.match(service.log.join(''), /the standby answers reads/);
+  });
+});
+
+test('a server that is no standby of this database is not asked', async () => {
+  const { base } = await service.another({ DATABASE_READ_URL: service.databaseUrl });
+  await until('it is told', () => service.log.some((line) => line.includes('takes_writes')));
+  assert.equal(await gauge(base, 'used'), 0);
+  assert.deepEqual(await shown(base), each(await count()));
+});
+
+test('behind PgBouncer in transaction mode it answers as well', async (t) => {
+  const unpacked = await pgbouncer();
+  if (unpacked === null) return t.skip('not run: pgbouncer');
+  const settings = ['pool_mode = transaction', 'default_pool_size = 2'];
+  const pooler = await openPooler(unpacked, { url: standbyUrl(), dir, settings });
+  t.after(pooler.close);
+  const base = await openProcess(patient, pooler.url);
+  await caughtUp(base);
+  const earlier = await count();
+  await paused(t);
+  await chargedRequest(service, account);
+  const all = await Promise.all(Array.from({ length: 5 }, () => lagging['an export']!(base)));
+  assert.deepEqual(
+    all,
+    Array.from({ length: 5 }, () => earlier),
+  );
+  assert.deepEqual(await shown(base), each(earlier));
+});
+
+test('a read that the replay of a write cancels is repeated on the primary', async (t) => {
+  const standby = openStandby({ ...options, connection: standbyUrl() });
+  t.after(() => standby.close());
+  await service.db.run(rawSql('create table conflicted as select 1 as n'));
+  await until('it is there', () =>
+    standby.run(rawSql('select from conflicted')).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await onStandby(async (db) => {
+    await db.run(rawSql('alter system set max_standby_streaming_delay = 0'));
+    await db.run(rawSql('select pg_reload_conf()'));
+  });
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown) => void failures.push(error);
+  const reads = standbyFirst({ standby, isUsed: () => true, onFailure }, service.db);
+  let tries = 0;
+  const found = await reads.tx(async (tx) => {
+    tries++;
+    const rows = await tx.run(rawSql('select from conflicted'));
+    if (tries === 1) {
+      await service.db.run(rawSql('truncate conflicted'));
+      await tx.run(rawSql('select pg_sleep(60)'));
+    }
+    return rows.length;
+  });
+  assert.equal(found, 0);
+  assert.equal(tries, 2);
+  assert.equal(failures.length, 1);
+  await service.db.run(rawSql('drop table conflicted'));
+});
