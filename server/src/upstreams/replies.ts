@@ -1,7 +1,7 @@
 import { snakeCase } from '../core/media/output-fields.ts';
 import type { LostHow } from '../core/request/routing.ts';
 import { isObject, objectOf, type Json } from '../lib/json.ts';
-import { exactJson } from '../lib/long-integers.ts';
+import { looseJson } from '../lib/loose-json.ts';
 import { FetchError, isSuccess, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
@@ -195,6 +195,20 @@ function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolea
   return status !== 400 && accountWords.test(Buffer.from(body.subarray(0, 4096)).toString('utf8'));
 }
 
+/** Words of an error that blames the caller's input. */
+const inputToBlame =
+  /moderation|policy|policies|safety|content_filter|flagged|prohibited|invalid_(request|input|prompt)|sensitive|nsfw/i;
+
+/** Words of an error about the operator's account, which is not the caller's affair. */
+export const accountToBlame =
+  /\b(?:accounts?|billing|quota|credits?|balance|api key|organi[sz]ation)\b/i;
+
+/** Whether an error, of which `message` is the readable part, blames the caller's input. */
+export function blamesInput(error: Json | null, message: string): boolean {
+  const text = `${String(error?.code)} ${String(error?.type)} ${message}`;
+  return inputToBlame.test(text) && !accountToBlame.test(text);
+}
+
 /** Milliseconds that the reply asks to wait, or null. */
 export function retryAfterMs(headers: Record<string, string>, nowMs: number): number | null {
   const ms = Number(headers['retry-after-ms'] ?? NaN);
@@ -222,17 +236,38 @@ export function saidBy(reply: Reply): string {
 
 /** The JSON value of a body; undefined if it is not JSON. */
 export function jsonOf(body: Uint8Array): unknown {
-  try {
-    return exactJson(Buffer.from(body).toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return looseJson(Buffer.from(body).toString('utf8'));
 }
 
 /** The JSON object in a reply; null if the reply contains anything else or was too long. */
 export function objectIn({ body, truncated }: Reply): Json | null {
   const value = truncated ? undefined : jsonOf(body);
   return isObject(value) ? value : null;
+}
+
+/** Whether a poll has an empty answer, because there is nothing to tell yet. */
+export function saysLater({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
+  return (status === 202 || status === 204) && body.length === 0;
+}
+
+/**
+ * From 0 to 1. A number above 1, and one before a %, is per cent; `3/20` is a part. Some services
+ * write words around it, or a comma in it. `most`: the number of a finished job, if known.
+ */
+export function progressOf(told: unknown, most: number | null = null): number | undefined {
+  const isSaid = typeof told === 'string' || typeof told === 'number';
+  const text = isSaid
+    ? String(told)
+        .replaceAll(/(?<=\d),(?=\d)/g, '.')
+        .trim()
+    : '';
+  const perCent = /(-?\d+(?:\.\d+)?)\s*%/.exec(text)?.[1];
+  const [, part, all] =
+    /(?:^|\s)(\d+(?:\.\d+)?)\s*(?:\/|of)\s*(\d+(?:\.\d+)?)(?![\d./])/.exec(text) ?? [];
+  const said = Number(perCent ?? part ?? (text || NaN));
+  const whole = perCent ? 100 : Number(all ?? most ?? (said > 1 ? 100 : 1));
+  const share = said / whole;
+  return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : undefined;
 }
 
 /** The message in an error body of any of the usual shapes, or null. */

@@ -18,8 +18,8 @@ export const budgets: Record<string, number> = {
   'server/src/ledger': 3_380,
   'server/src/lib': 6_300,
   'server/src/operations': 8_460,
-  'server/src/storage': 2_360,
-  'server/src/upstreams': 11_290,
+  'server/src/storage': 2_410,
+  'server/src/upstreams': 11_400,
   'server/src/worker': 4_140,
   tests: 149_100,
   tools: 1_250,
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 98_000 };
+export const ceilings: Record<string, number> = { 'server/src': 98_300 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

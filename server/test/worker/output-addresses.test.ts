@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, beforeEach, describe, test } from 'node:test';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import type { App } from '../../src/app.ts';
 import { sql } from '../../src/lib/sql/sql.ts';
 import { createFake, tinyPng } from '../kit/fake.ts';
@@ -201,6 +201,12 @@ describe('an output is delivered', () => {
       coded('br', brotliCompressSync(tinyPng)),
       coded('', gzipSync(tinyPng)),
       coded('gzip', tinyPng),
+      coded('br', tinyPng),
+      coded('deflate', tinyPng),
+      coded('deflate', deflateSync(tinyPng)),
+      coded('deflate', deflateRawSync(tinyPng)),
+      coded('gzip, gzip', gzipSync(gzipSync(tinyPng))),
+      coded('br, gzip', gzipSync(brotliCompressSync(tinyPng))),
     ].map((answer, i): (typeof cases)[number] => [
       `compressed or labelled so, ${i}`,
       () => `${other.url}/a`,

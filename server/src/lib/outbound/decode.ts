@@ -13,6 +13,7 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: () => zlib.createGunzip({ flush: Z_SYNC_FLUSH }),
   'x-gzip': () => zlib.createGunzip({ flush: Z_SYNC_FLUSH }),
   deflate: () => zlib.createInflate({ flush: Z_SYNC_FLUSH }),
+  'deflate-raw': () => zlib.createInflateRaw({ flush: Z_SYNC_FLUSH }),
   br: () => zlib.createBrotliDecompress(),
   zstd: () => zlib.createZstdDecompress(),
 };
@@ -36,6 +37,9 @@ const marks: readonly [coding: string, mark: string][] = [
   ['zstd', '\x28\xb5\x2f\xfd'],
 ];
 
+/** How files that are not compressed begin. */
+const plainStart = /^(?:\x89PNG|\xff\xd8\xff|RIFF|GIF8|....ftyp|ID3|.E\xdf\xa3|OggS|fLaC|%PDF)/s;
+
 /**
  * As `decodeBody`, for a file or JSON. Its first bytes tell more than its label: stores give out
  * compressed files without a label, and plain ones with that of a compressed one.
@@ -44,12 +48,23 @@ export async function* decodeFile(
   { headers, body }: Pick<StreamReply, 'headers' | 'body'>,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array> {
-  const { head, stream } = await readHead(body, 4);
+  const { head, stream } = await readHead(body, 8);
   const start = Buffer.from(head).toString('latin1');
   const [found] = marks.find(([, mark]) => start.startsWith(mark)) ?? [];
-  const label = headers['content-encoding'] ?? '';
-  const encoding = found ?? (/gzip|zstd/i.test(label) ? '' : label);
-  yield* decodeBody({ headers: { 'content-encoding': encoding }, body: stream }, maxBytes);
+  const labels = (headers['content-encoding'] ?? '').split(',');
+  const label = plainStart.test(start) ? '' : labels.at(-1)!.trim().toLowerCase();
+  const encoding = found ?? (/gzip|zstd/.test(label) ? '' : rawIf(label, head));
+  const plain = decodeBody({ headers: { 'content-encoding': encoding }, body: stream }, maxBytes);
+  const rest = labels.slice(0, -1).join();
+  yield* rest === ''
+    ? plain
+    : decodeFile({ headers: { 'content-encoding': rest }, body: plain }, maxBytes);
+}
+
+/** Some servers send deflate without the head that zlib gives it. */
+function rawIf(label: string, [first = 0, second = 0]: Uint8Array): string {
+  const hasHead = (first & 15) === 8 && (first * 256 + second) % 31 === 0;
+  return label === 'deflate' && !hasHead ? 'deflate-raw' : label;
 }
 
 /** The reply with its body in plain form; as it is if that cannot be decoded. */

@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { endOfText, looseJson } from '../loose-json.ts';
 import { FetchError } from './fetch-error.ts';
 
 /** Gets a JSON value (undefined: the text is not JSON), its text, and the name of its event. */
@@ -188,34 +189,5 @@ const endMark = '[DONE]';
 
 function parseEvent(text: string): unknown {
   // The error that it would throw costs more than reading several events.
-  if (text === endMark) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    const plain = withoutNoNumbers(text);
-    return plain === text ? undefined : parseEvent(plain);
-  }
-}
-
-/** The text with null in place of numbers that Python writes, and that JSON does not have. */
-function withoutNoNumbers(text: string): string {
-  if (!/NaN|Infinity/.test(text)) return text;
-  const next = /"|-?\b(?:NaN|Infinity)\b/g;
-  let plain = '';
-  let from = 0;
-  for (let found = next.exec(text); found; found = next.exec(text)) {
-    if (found[0] === '"') next.lastIndex = endOfText(text, found.index);
-    else {
-      plain += `${text.slice(from, found.index)}null`;
-      from = next.lastIndex;
-    }
-  }
-  return plain + text.slice(from);
-}
-
-/** Where the text ends that begins at `start` with a quotation mark. */
-function endOfText(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return Math.min(at + 1, text.length);
+  return text === endMark ? undefined : looseJson(text, JSON.parse);
 }

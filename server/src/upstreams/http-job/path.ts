@@ -1,4 +1,5 @@
-import { digitsOf, exactJson, isLong } from '../../lib/long-integers.ts';
+import { digitsOf, isLong } from '../../lib/long-integers.ts';
+import { looseJson } from '../../lib/loose-json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
@@ -70,10 +71,5 @@ function inside(value: unknown, step: Step): unknown[] {
 }
 
 function parsed(text: string): unknown {
-  if (text.length > jsonTextMax) return null;
-  try {
-    return exactJson(text);
-  } catch {
-    return null;
-  }
+  return text.length > jsonTextMax ? null : looseJson(text);
 }
