@@ -18,9 +18,26 @@ function collected(output: unknown) {
   return { told, fields };
 }
 
+/** Two pictures, of which the last is `bytes`. `thought`: whether each is a thought. */
+const gemini = (...thought: [boolean, boolean]) => {
+  const parts = [Buffer.alloc(90, 7), bytes].map((data, i) => ({
+    ...(thought[i] && { thought: true }),
+    inlineData: { mimeType: 'image/png', data: data.toString('base64') },
+  }));
+  return { candidates: [{ content: { parts } }] };
+};
+
 const cases: [what: string, output: unknown, told: string[], fields?: object][] = [
   ['an address', address, [`out: ${address}`]],
   ['an address in white space', ` ${address}\n`, [`out: ${address}`]],
+  ['an address in quotation marks', `"${address}"`, [`out: ${address}`]],
+  ['an address in angle brackets', { video_url: `<${page}>` }, [`video_url: ${page}`]],
+  ['an address in backticks', { video_url: `\`${page}\`` }, [`video_url: ${page}`]],
+  ['an address as HTML has it', { url: `${page}?a=1&amp;b=2` }, [`out: ${page}?a=1&b=2`]],
+  ['a quoted sentence is a text', `"see ${page}"`, [], { text: `"see ${page}"` }],
+  ["Gemini's thoughts beside its picture", gemini(true, false), ['inlineData: bytes']],
+  ["Gemini's thoughts alone", gemini(true, true), ['inlineData: bytes'], { thought: true }],
+  ["Gemini's two pictures", gemini(false, false), ['inlineData: others', 'inlineData: bytes']],
   ['a page is a text', page, [], { text: page }],
   ['an object with an address', { url: page }, [`out: ${page}`]],
   ['names are kept', { images: [{ url: page }], seed: 7 }, [`images: ${page}`], { seed: 7 }],

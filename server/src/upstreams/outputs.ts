@@ -69,10 +69,14 @@ function unwrapped({ media, fields }: CollectedOutput, depth: number): Collected
     const inner = (depth < depthMax && isWrapper(name) ? [parsed(value, name)].flat() : [])
       .map((each) => (bareWrapper.test(name) && isAddress(each) ? { url: each } : each))
       .filter(isObject)
-      .map((each) => collectMedia(each, name, depth + 1));
-    if (inner.every(({ media }) => media.length === 0)) found.fields[name] = value;
+      .map((each) => ({ isDraft: each.thought === true, ...collectMedia(each, name, depth + 1) }));
+    const made = inner.filter(({ media }) => media.length > 0);
+    const finals = made.some(({ isDraft }) => !isDraft) ? [] : made.slice(-1);
+    if (made.length === 0) found.fields[name] = value;
     else
       for (const each of inner) {
+        // Gemini's thoughts may have pictures, too.
+        if (each.isDraft && !finals.includes(each)) continue;
         found.media.push(...each.media);
         Object.assign(found.fields, each.fields);
       }
@@ -175,14 +179,17 @@ function sourceInField(value: unknown): Source | null {
  */
 function sourceOfText(value: unknown, isNamed = false): Source | null {
   if (typeof value !== 'string') return null;
-  const text = linkIn(value.trim());
+  const text = linkIn(value.trim()).replace(quoted, '$1$2$3$4');
   const data = dataIn(text);
   if (data !== null)
     return {
       source: { bytes: Buffer.from(data.base64, 'base64') },
       content_type: data.content_type,
     };
-  if (isAddress(text)) return isNamed || isMediaAddress(text) ? { source: { url: text } } : null;
+  if (isAddress(text)) {
+    const url = text.replaceAll('&amp;', '&');
+    return isNamed || isMediaAddress(url) ? { source: { url } } : null;
+  }
   if (isNamed && extension.test(text)) return pathIn(text);
   const isBytes = isNamed || mediaStart.test(text);
   return isBytes && text.length >= base64MinLength ? bytesIn(text) : null;
@@ -195,6 +202,9 @@ function linkIn(text: string): string {
   );
 }
 const linkMaxChars = 4_000;
+/** An address in quotation marks, backticks or angle brackets. */
+const quoted =
+  /^(?:"(https?:[^"\s]+)"|'(https?:[^'\s]+)'|`+(https?:[^`\s]+)`+|<(https?:[^>\s]+)>)$/i;
 
 /** How PNG, JPEG, RIFF, GIF, ISO media, ID3, Matroska, Ogg and FLAC begin in base64. */
 const mediaStart = /^(?:iVBORw0KGg|\/9j\/|UklGR|R0lGOD|AAAA..Z0eX|SUQz|GkXfo|T2dnUw|ZkxhQw)/;

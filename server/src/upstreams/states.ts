@@ -35,6 +35,7 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'expired',
     'rejected',
     'timeout',
+    'timedout',
     'timed_out',
     'time_out',
     'unsuccessful',
@@ -45,14 +46,11 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'censored',
     'banned',
     'moderated',
-    'content_moderated',
-    'request_moderated',
     'blocked',
     'flagged',
     'nsfw',
     'crashed',
     'filtered',
-    'content_filtered',
     'denied',
     'refused',
   ],
@@ -60,8 +58,6 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
     'canceled',
     'cancelled',
     'cancel',
-    'cancelled_by_user',
-    'canceled_by_user',
     'user_cancelled',
     'user_canceled',
     'aborted',
@@ -79,14 +75,41 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
  * returns.
  */
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
-  const said = stateWord(word);
-  if (Object.hasOwn(more, said)) return more[said]!;
+  const [, head = '', rest = ''] = /^(.+?)\s*(?:[:(]|\s-\s)(.*)$/s.exec(String(word)) ?? [];
+  // Behind its first word a text may say how far the job is.
+  const first = goesOn.test(rest) ? '' : head;
+  const forms = [word, first].map(stateWord);
+  const found = forms.map((form) => (Object.hasOwn(more, form) ? more[form] : meaningOf(form)));
+  return found.find((each) => each !== undefined) ?? 'running';
+}
+
+const goesOn = /retr|again|attempt|progress|pending|%|\d\s*(?:\/|of)\s*\d/i;
+
+function meaningOf(said: string): JobWord | undefined {
   const bare = said
-    .replace(/^(?:task_|job_|generation_)?(?:status_|state_)?/, '')
-    .replace(/^partial(?:ly)?_|_with_(?:errors|warnings)$/, '');
-  if (/^failed_(?!.*retry)|_(?:failed|error|exception|violation|blocked)$/.test(bare))
-    return 'failed';
-  return jobWords.find((word) => words[word].includes(bare)) ?? 'running';
+    .replace(/^(?:(?:image|video|audio)_(?=generation_|(?:completed|failed)$))?/, '')
+    .replace(/^(?:task_|job_|generation_|generate_)?(?:status_|state_)?/, '')
+    .replace(/_with_(?:error|warning)s?$|_partial(?:ly)?$/, '');
+  // It has made something, of which the outputs tell.
+  if (/^partial(?:ly)?_fail/.test(bare)) return 'done';
+  const whole = bare.replace(/^partial(?:ly)?_/, '');
+  if (/^cancell?ed_by_/.test(whole)) return 'stopped';
+  return failure.test(whole) ? 'failed' : jobWords.find((word) => words[word].includes(whole));
+}
+
+const failure = new RegExp(
+  [
+    /^failed_(?!.*retry)/,
+    /_(?:failed|error|exception|violation|blocked|rejected|moderated|filtered)$/,
+    /^(?:nsfw|unsafe|content)_(?:\w+_)?(?:detected|content|filter|policy)$/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
+
+/** Whether the word says that there is no job. */
+export function saysMissing(word: unknown): boolean {
+  return /^(?:(?:task|job|request|prediction)_)?not_found$/.test(stateWord(word));
 }
 
 /** Normalizes a word for comparison: lower case, with `_` between its parts. */
