@@ -1,7 +1,7 @@
 import { isSuccess, type Reply } from '../../lib/outbound/fetch.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 import { collectMedia } from '../outputs.ts';
-import { pollFault, outcomeOfReply, objectIn } from '../replies.ts';
+import { pollFault, outcomeOfReply, objectIn, saysLater } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { Handle, JobState, JobResult } from '../upstream.ts';
 import { jobOf, type FalJob } from './job.ts';
@@ -33,6 +33,7 @@ export async function pollJob(
   const limits = { timeoutMs: statusTimeoutMs, maxBytes: statusMaxBytes, signal };
   const reply = await callFal(fal, { url: url.href, ...limits });
   if (reply.status === 404) return { state: 'missing', message: reasonOf(fal, reply) };
+  if (saysLater(reply)) return { state: 'running' };
   const body = isSuccess(reply.status) ? objectIn(reply) : null;
   // An error inside a success says nothing about the job either.
   if (body === null || typeof body.status !== 'string')
@@ -76,6 +77,7 @@ async function resultOf(
     const isStopped = failure.state === 'failed' && reply.status === clientClosed;
     return isStopped ? { ...failure, state: 'stopped', ...(await billed()) } : failure;
   }
+  if (saysLater(reply)) return { state: 'running' };
   if (reply.truncated) return failed('The model returned more than this service accepts.');
   const body = objectIn(reply);
   if (body === null) throw new Error('its result is not a JSON object');

@@ -2,7 +2,17 @@ import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts
 import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import { JsonBody } from '../json-body.ts';
-import { demandStop, jsonOf, pollFault, outcomeOfFault } from '../replies.ts';
+import { errorIn } from '../../core/apis/read-reply.ts';
+import { isObject } from '../../lib/json.ts';
+import {
+  blamesInput,
+  demandStop,
+  jsonOf,
+  messageIn,
+  pollFault,
+  outcomeOfFault,
+  saysLater,
+} from '../replies.ts';
 import {
   CallbackRefused,
   type Callback,
@@ -17,6 +27,7 @@ import { NotHandedOver, handOverFiles } from './files.ts';
 import { readOptions, type CallForm, type HttpJobOptions } from './options.ts';
 import { textAt, valueAt, valuesAt, type Path } from './path.ts';
 import { jobState } from './result.ts';
+import { stateOf } from '../states.ts';
 import { verifySignature } from './signature.ts';
 import { verdictOf } from './verdict.ts';
 import { createWire, sentOf, type JobCall, type JobWire } from './wire.ts';
@@ -111,10 +122,17 @@ async function submit(
   const verdict = verdictOf(reply, options, tools.now());
   if (!verdict.ok) return verdict.outcome;
   const handle = handleIn(verdict.json, options, settings.url, job);
-  if (handle === null)
-    return { outcome: 'unknown', message: 'its answer has no job id', answer: 'unreadable' };
+  if (handle === null) return withoutJob(verdict.json);
   const { poll_after_ms } = options;
   return { outcome: 'accepted', handle, ...(poll_after_ms !== null && { poll_after_ms }) };
+}
+
+/** The outcome of a success without a job; words that refuse the input prove that there is none. */
+function withoutJob(json: unknown): StartOutcome {
+  const error = isObject(json) ? errorIn(json) : null;
+  const said = messageIn(error);
+  if (said !== null && blamesInput(error, said)) return { outcome: 'rejected', message: said };
+  return { outcome: 'unknown', message: 'its answer has no job id', answer: 'unreadable' };
 }
 
 function orNull<T>(make: () => T): T | null {
@@ -145,16 +163,20 @@ function idIn(json: unknown, paths: readonly Path[]): string | null {
   return id !== undefined && idForm.test(id) ? id : null;
 }
 
-/**
- * The poll address that the service gave; null if its origin differs from that of `base`, because
- * another server would get our key.
- */
-function addressIn(json: unknown, { poll_address }: HttpJobOptions, base: string): string | null {
+/** The poll address that the service gave; null if another server would get our key. */
+function addressIn(json: unknown, options: HttpJobOptions, base: string): string | null {
+  const { poll_address } = options;
   const text = poll_address === null ? undefined : valueAt(json, poll_address);
   if (typeof text !== 'string' || text.length > addressMax || !URL.canParse(text, base))
     return null;
-  const url = new URL(text, base);
-  return url.origin === new URL(base).origin ? url.href : null;
+  const { href } = new URL(text, base);
+  return isOwn(href, options, base) ? href : null;
+}
+
+/** Whether our key may be sent there: to the origin of `base`, or to a host of the options. */
+function isOwn(address: string, { poll_hosts }: HttpJobOptions, base: string): boolean {
+  const [{ origin, protocol, host }, own] = [new URL(address), new URL(base)];
+  return origin === own.origin || (protocol === own.protocol && poll_hosts.includes(host));
 }
 
 async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<JobState> {
@@ -164,6 +186,9 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
     .catch((error: unknown) => {
       throw new Error(wire.shown(String(messageOf(error))), { cause: error });
     });
+  const { poll_after_ms } = options;
+  if (saysLater(reply))
+    return { state: 'running', ...(poll_after_ms !== null && { poll_after_ms }) };
   const verdict = verdictOf(reply, options, tools.now());
   if (verdict.ok) return jobState(verdict.json, options, wire.shown);
   const { outcome } = verdict;
@@ -172,10 +197,24 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
   const isGone =
     outcome.outcome === 'rejected' ||
     (outcome.outcome === 'not_accepted' && outcome.why === 'model');
-  if (isGone && !transient.has(reply.status)) return { state: 'missing', message };
+  const isFinal = isGone && !transient.has(reply.status);
+  const json = jsonOf(reply.body);
+  const isNamed = idIn(json, options.id ?? []) === String(handle.id);
+  // A service may tell a failure by a status; without the job's id, `error` may be of the call.
+  if (isNamed || (isFinal && !goneStatuses.has(reply.status))) {
+    const word = textAt(json, options.status);
+    const state = stateOf(word, options.words);
+    if (
+      (state === 'failed' || state === 'stopped') &&
+      (isNamed || !/^(?:error|fail)$/i.test(word!))
+    )
+      return jobState(json, options, wire.shown);
+  }
+  if (isFinal) return { state: 'missing', message };
   throw pollFault(outcome, `a poll was answered with: ${message}`);
 }
 
+const goneStatuses = new Set([404, 410]);
 /** Statuses that are temporary for a poll, although they would refuse a start. */
 const transient = new Set([405, 408, 409, 425, 429]);
 
@@ -183,9 +222,7 @@ function lookOf({ options, wire, settings }: Parts, handle: Handle): JobCall {
   const { poll: call } = options;
   const { id, address } = handle;
   const isOurs =
-    typeof address === 'string' &&
-    URL.canParse(address) &&
-    new URL(address).origin === new URL(settings.url).origin;
+    typeof address === 'string' && URL.canParse(address) && isOwn(address, options, settings.url);
   if (isOurs) return { url: address, method: 'GET' };
   if (call === null)
     throw new Error('the address of the job is not stored, or leads to another host now');

@@ -28,7 +28,12 @@ interface OptionsForm {
   auth: 'bearer' | 'key' | { header: string } | { query: string };
   submit: CallForm;
   id: PathForm;
-  poll: Omit<CallForm, 'path'> & { path?: string; address?: PathForm; every_seconds?: number };
+  poll: Omit<CallForm, 'path'> & {
+    path?: string;
+    address?: PathForm;
+    hosts?: readonly string[];
+    every_seconds?: number;
+  };
   status: PathForm;
   words?: Readonly<Record<string, JobWord>>;
   outputs: readonly (string | { path: string; field?: string })[];
@@ -61,6 +66,8 @@ export interface HttpJobOptions {
   id: readonly Path[] | null;
   poll: CallForm | null;
   poll_address: readonly Path[] | null;
+  /** Further hosts of the service, which get the key if the poll address is there. */
+  poll_hosts: readonly string[];
   poll_after_ms: number | null;
   status: readonly Path[];
   words: Readonly<Record<string, JobWord>>;
@@ -108,13 +115,14 @@ export function readOptions(options: Record<string, unknown>): HttpJobOptions {
   const { submit, poll, callback } = form;
   const idIsOurs = form.id === ownId;
   checkNames(form, idIsOurs);
-  const { address, every_seconds, path, ...call } = poll;
+  const { address, hosts = [], every_seconds, path, ...call } = poll;
   return {
     auth: form.auth,
     submit: { ...submit, method: submit.method ?? 'POST' },
     id: idIsOurs ? null : pathsOf(form.id),
     poll: path === undefined ? null : { ...call, path },
     poll_address: address === undefined ? null : pathsOf(address),
+    poll_hosts: hosts,
     poll_after_ms: every_seconds === undefined ? null : every_seconds * 1000,
     status: pathsOf(form.status),
     words: wordsOf(form.words),

@@ -1,7 +1,9 @@
+import { errorIn } from '../../core/apis/read-reply.ts';
 import { statedCost } from '../../core/price/cost.ts';
+import { isObject } from '../../lib/json.ts';
 import { collectMedia, listIn, underField } from '../outputs.ts';
-import { messageIn } from '../replies.ts';
-import { stateOf } from '../states.ts';
+import { messageIn, progressOf } from '../replies.ts';
+import { saysMissing, stateOf } from '../states.ts';
 import type { JobState, OutputMedia, JobResult } from '../upstream.ts';
 import { codeText, type HttpJobOptions } from './options.ts';
 import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
@@ -15,13 +17,17 @@ export function jobState(
   shown: (message: string) => string,
 ): JobState {
   const word = textAt(json, options.status);
-  if (word === undefined) throw new Error('the reply to a poll has no state');
-  const state = stateOf(word, options.words);
+  // Google's operations have one only at their end.
+  const isEarly =
+    isObject(json) && errorIn(json) === null && messageIn(valueAt(json, options.error)) === null;
+  if (word === undefined && !isEarly) throw new Error('the reply to a poll has no state');
+  if (saysMissing(word)) return { state: 'missing', message: shown(String(word)) };
+  const state = word === undefined ? 'running' : stateOf(word, options.words);
   if (state === 'failed') return failure(json, options, shown);
   if (state === 'stopped')
     return { ...failure(json, options, shown), state, ...billedIn(json, options) };
   if (state === 'running') {
-    const progress = progressIn(json, options);
+    const progress = progressOf(textAt(json, options.progress), options.progress_of);
     const { poll_after_ms } = options;
     return {
       state,
@@ -33,24 +39,6 @@ export function jobState(
   if (result.media.length > 0 || typeof result.fields.text === 'string') return { state, result };
   const { code, message } = failure(json, options, shown, 'The model returned no output.');
   return { state: 'failed', code, message };
-}
-
-/**
- * From 0 to 1. A number above 1, and one before a %, is per cent; `3/20` is a part. Some services
- * write words around it, or a comma in it.
- */
-function progressIn(
-  json: unknown,
-  { progress, progress_of }: Pick<HttpJobOptions, 'progress' | 'progress_of'>,
-): number | undefined {
-  const text = (textAt(json, progress) ?? '').replaceAll(/(?<=\d),(?=\d)/g, '.').trim();
-  const perCent = /(-?\d+(?:\.\d+)?)\s*%/.exec(text)?.[1];
-  const [, part, all] =
-    /(?:^|\s)(\d+(?:\.\d+)?)\s*(?:\/|of)\s*(\d+(?:\.\d+)?)(?![\d./])/.exec(text) ?? [];
-  const said = Number(perCent ?? part ?? (text || NaN));
-  const whole = perCent ? 100 : Number(all ?? progress_of ?? (said > 1 ? 100 : 1));
-  const share = said / whole;
-  return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : undefined;
 }
 
 function failure(

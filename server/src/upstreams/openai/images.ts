@@ -4,11 +4,11 @@ import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { mapMedia, InputRefused } from '../inputs.ts';
 import { openMedia } from '../open-media.ts';
 import { collectMedia, isMedium, underField } from '../outputs.ts';
-import { jsonOf, messageIn } from '../replies.ts';
+import { jsonOf } from '../replies.ts';
 import type { JobResult, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { OpenaiOptions } from './options.ts';
-import { blamesInput, costIn, errorIn, type OpenaiWire } from './wire.ts';
+import { costIn, errorIn, type OpenaiWire } from './wire.ts';
 
 /** Room for ten images of several megabytes each as base64. */
 const replyMaxBytes = 96 * 1024 * 1024;
@@ -45,8 +45,8 @@ export function createImages(wire: OpenaiWire, options: OpenaiOptions, tools: Up
       signal: job.signal,
     });
     if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
-    return outcomeOf(valueIn(Buffer.from(reply.body)), (error) =>
-      wire.inBand(error, reply.headers, job.model),
+    return outcomeOf(valueIn(Buffer.from(reply.body)), (value) =>
+      wire.withoutJob(value, reply.headers, job.model),
     );
   };
 }
@@ -92,20 +92,18 @@ function asForm(model: string, fields: Json, files: SentPart[]) {
 /** A few servers answer with the picture itself, or with events, of which the last ones count. */
 function valueIn(body: Buffer): unknown {
   if (isMedium(body)) return { data: [{ b64_json: body.toString('base64') }] };
-  if (!/^\s*(?:event|data):/.test(body.toString('latin1', 0, 64))) return jsonOf(body);
+  if (!/^\s*(?:event|data|id|retry)?:/.test(body.toString('latin1', 0, 64))) return jsonOf(body);
   const lines = body.toString('utf8').split(/\r?\n/);
   const events = lines
     .filter((line) => line.startsWith('data:'))
     .map((line) => jsonOf(Buffer.from(line.slice('data:'.length))))
     .filter(isObject);
   const whole = events.filter(({ type }) => !/partial/.test(String(type)));
-  return whole.find((event) => errorIn(event) !== null) ?? (whole.length > 0 ? whole : undefined);
+  return whole.length > 0 ? whole : undefined;
 }
 
 /** The outcome that the JSON of a successful reply tells. */
-function outcomeOf(value: unknown, inBand: (error: Json) => StartOutcome): StartOutcome {
-  const error = errorIn(value);
-  if (error !== null) return inBand(error);
+function outcomeOf(value: unknown, withoutJob: (value: unknown) => StartOutcome): StartOutcome {
   // A few servers answer with a bare list, or name it otherwise.
   const reply = objectOf(value);
   const lists = [reply.data, reply.images, reply.output, value].filter((each) =>
@@ -115,12 +113,11 @@ function outcomeOf(value: unknown, inBand: (error: Json) => StartOutcome): Start
   const [data] = lists;
   const result = results.find(({ media }) => media.length > 0) ?? results[0]!;
   if (result.media.length > 0) return { outcome: 'done', result };
-  if (data === undefined)
-    return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
-  const refusal = data.map(errorIn).find((each) => each !== null);
-  return refusal && blamesInput(refusal, messageIn(refusal) ?? '')
-    ? inBand(refusal)
-    : { outcome: 'done', result };
+  const told = withoutJob([reply, ...itemsOf(value)].find(errorIn) ?? value);
+  const isClear = told.outcome !== 'unknown' || told.answer === undefined;
+  if (data === undefined || isClear) return told;
+  const refused = withoutJob(data.find(errorIn));
+  return refused.outcome === 'rejected' ? refused : { outcome: 'done', result };
 }
 
 function resultOf(reply: Json, data: unknown): JobResult {

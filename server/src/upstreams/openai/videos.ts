@@ -1,8 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
+import { costInUsage } from '../../core/price/cost.ts';
+import { comesAlong, snakeCase } from '../../core/media/output-fields.ts';
 import { objectOf, type Json } from '../../lib/json.ts';
 import { digitsOf } from '../../lib/long-integers.ts';
-import { jsonOf, pollFault, messageIn, objectIn } from '../replies.ts';
+import { collectMedia } from '../outputs.ts';
+import {
+  blamesInput,
+  jsonOf,
+  pollFault,
+  messageIn,
+  objectIn,
+  progressOf,
+  saysLater,
+} from '../replies.ts';
 import { stateOf } from '../states.ts';
 import {
   CallbackRefused,
@@ -16,9 +27,11 @@ import {
 } from '../upstream.ts';
 import type { OpenaiOptions } from './options.ts';
 import { videoBody } from './video-inputs.ts';
-import { blamesInput, costIn, errorIn, type OpenaiWire } from './wire.ts';
+import { costIn, errorIn, type CallFailure, type OpenaiWire } from './wire.ts';
 
-const replyMaxBytes = 1024 * 1024;
+const startMaxBytes = 1024 * 1024;
+/** The reply itself may contain the film. */
+const pollMaxBytes = 64 * 1024 * 1024;
 const callMs = 60_000;
 /** Long, because the form may contain a video. */
 const startMs = 120_000;
@@ -40,17 +53,22 @@ export function createVideos(
         method: 'POST',
         headers: { ...headers, accept: 'application/json' },
         body,
-        maxBytes: replyMaxBytes,
+        maxBytes: startMaxBytes,
         timeoutMs: startMs,
         signal: job.signal,
       });
       if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
-      const value = objectIn(reply);
-      const handle = value && handleIn(value, isRouter, wire);
+      const value = objectIn(reply) ?? {};
+      const { id, task_id, video_id, request_id } = value;
+      const data = objectOf(value.data);
+      const names = [id, task_id, video_id, data.task_id, data.id];
+      const handle = handleIn(value, names, isRouter, wire);
       if (handle) return { outcome: 'accepted', handle };
-      const error = errorIn(value);
-      if (error !== null) return wire.inBand(error, reply.headers, job.model);
-      return { outcome: 'unknown', message: 'its answer has no job id', answer: 'unreadable' };
+      const told = wire.withoutJob(jsonOf(reply.body), reply.headers, job.model);
+      // A call that was refused has a `request_id`, too.
+      const isUnread = told.outcome === 'unknown' && told.answer === 'unreadable';
+      const named = isUnread && handleIn(value, [request_id], isRouter, wire);
+      return named ? { outcome: 'accepted', handle: named } : told;
     },
 
     async poll({ id, polling_url }: Handle, signal: AbortSignal): Promise<JobState> {
@@ -60,23 +78,34 @@ export function createVideos(
       const isOwn = typeof polling_url === 'string' && wire.isOwn(polling_url);
       const url = isOwn ? polling_url : wire.url + own;
       const headers = { ...wire.headers, accept: 'application/json' };
-      const limits = { maxBytes: replyMaxBytes, timeoutMs: callMs, signal };
+      const limits = { maxBytes: pollMaxBytes, timeoutMs: callMs, signal };
       const reply = await tools.fetch.request({ url, headers, ...limits });
       const value = objectIn(reply);
       const said = (otherwise: string) => wire.clean(messageIn(value) ?? otherwise);
-      if (reply.status === 404)
+      const { status } = reply;
+      const refusal = isSuccess(status) ? null : wire.refusal(reply, String(id));
+      if (status === 404 || (refusal && isGone(status, refusal)))
         return { state: 'missing', message: said('it does not know the job') };
-      if (!isSuccess(reply.status))
-        throw pollFault(wire.refusal(reply, String(id)), said(`answered ${reply.status}`));
+      if (refusal) throw pollFault(refusal, said(`answered ${status}`));
+      if (saysLater(reply)) return { state: 'running' };
       if (!value) throw new Error('its answer could not be read');
       // An error outside a job object is about the call, not about the job.
-      if (value.status === undefined) {
-        const outcome = wire.inBand(errorIn(value), reply.headers, String(id));
+      const error = value.status === undefined ? errorIn(value) : null;
+      if (error !== null) {
+        const outcome = wire.inBand(error, reply.headers, String(id));
         throw pollFault(outcome, said('its answer has no state'));
       }
       return stateIn(value, String(id), isRouter, wire);
     },
   };
+}
+
+/** A poll has no input that could be wrong, so a final refusal means that the job is unknown. */
+function isGone(status: number, refusal: CallFailure): boolean {
+  const isOfJob =
+    refusal.outcome === 'rejected' ||
+    (refusal.outcome === 'not_accepted' && refusal.why === 'model');
+  return (status === 400 || status === 410) && isOfJob;
 }
 
 /** OpenRouter accepts only https callbacks. A server at an http address, as in tests, gets any. */
@@ -85,11 +114,17 @@ function reaches(callback: string | null, wire: OpenaiWire): boolean {
 }
 
 /** A polling address is used only if it has the upstream's own origin. */
-function handleIn(value: Json, isRouter: boolean, wire: OpenaiWire): Handle | null {
-  const said = digitsOf(value.id ?? value.task_id);
-  const id = typeof said === 'number' ? String(said) : said;
-  if (typeof id !== 'string' || !/^(?!\.{1,2}$)\S{1,300}$/.test(id)) return null;
-  const { polling_url } = value;
+function handleIn(
+  { polling_url }: Json,
+  names: unknown[],
+  isRouter: boolean,
+  wire: OpenaiWire,
+): Handle | null {
+  const id = names
+    .map(digitsOf)
+    .map((name) => (typeof name === 'number' ? String(name) : name))
+    .find((name) => typeof name === 'string' && /^(?!\.{1,2}$)\S{1,300}$/.test(name));
+  if (typeof id !== 'string') return null;
   if (!isRouter || typeof polling_url !== 'string' || polling_url.length > 2000) return { id };
   if (!URL.canParse(polling_url, wire.url)) return { id };
   const { href } = new URL(polling_url, wire.url);
@@ -99,41 +134,57 @@ function handleIn(value: Json, isRouter: boolean, wire: OpenaiWire): Handle | nu
 function stateIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): JobState {
   const state = stateOf(value.status);
   if (state === 'running') {
-    const progress = progressIn(value.progress);
+    // 1 is one per cent, 0.5 a half.
+    const most = Number.isInteger(Number(value.progress)) ? 100 : null;
+    const progress = progressOf(value.progress, most);
     return progress === undefined ? { state } : { state, progress };
   }
   if (state === 'failed' || state === 'stopped') return { ...failureIn(value, wire), state };
-  const cost_usd_micro = costIn(value);
+  const cost_usd_micro = costIn(value) ?? costInUsage(objectOf(value.outputs)) ?? undefined;
   const cost = cost_usd_micro !== undefined && { cost_usd_micro };
   return { state, result: { media: mediaIn(value, id, isRouter, wire), fields: {}, ...cost } };
 }
 
 function mediaIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): OutputMedia[] {
   const content = `${wire.url}/videos/${encodeURIComponent(id)}/content`;
-  // Some gateways give the film's address, and have no call for its content.
-  const own = [value.video_url, objectOf(value.video).url].find(isOfFilm);
-  const listed = isRouter ? value.unsigned_urls : own && [own];
-  const urls = Array.isArray(listed) ? listed.filter(isAddress) : [content];
-  const field = urls.length > 1 ? 'videos' : 'video';
-  return urls.map((url) => {
+  const listed = isRouter ? value.unsigned_urls : undefined;
+  const sources = Array.isArray(listed)
+    ? listed.filter(isAddress).map((url) => ({ url }))
+    : // Some gateways give the film's address, and have no call for its content.
+      (filmsIn(value) ?? [{ url: content }]);
+  const field = sources.length > 1 ? 'videos' : 'video';
+  return sources.map((source) => {
     // Our key is sent only to the upstream itself.
-    const source = wire.isOwn(url) ? { url, headers: { ...wire.headers } } : { url };
-    return { field, source, content_type: 'video/mp4' };
+    const isOwn = 'url' in source && wire.isOwn(source.url);
+    const headers = isOwn && { headers: { ...wire.headers } };
+    return { field, source: { ...source, ...headers }, content_type: 'video/mp4' };
   });
+}
+
+/** Fields of a job with what the caller sent, and with other media than films. */
+const otherField = /prompt|model|error|image|picture|audio|gif|cover/;
+const isOther = (name: string) => otherField.test(snakeCase(name)) || comesAlong(name);
+
+/** The films of one field: others may have the same film once more. Null if there is none. */
+function filmsIn(value: Json): OutputMedia['source'][] | null {
+  const { video_url, video, metadata, ...others } = value;
+  const fields = Object.entries({ video_url, video, ...others, ...objectOf(metadata) });
+  for (const [name, each] of fields.filter(([name]) => !isOther(name))) {
+    const media = collectMedia({ [name]: each }, 'video').media.filter(
+      ({ field, source }) => !isOther(field!) && (!('url' in source) || isOfFilm(source.url)),
+    );
+    const films = media.filter(({ field }) => field === media[0]!.field);
+    if (films.length > 0) return films.map(({ source }) => source);
+  }
+  return null;
 }
 
 function failureIn(value: Json, wire: OpenaiWire): JobState & { state: 'failed' } {
   const error = errorIn(value);
-  const message = wire.clean(messageIn(error) ?? `the job ended as ${String(value.status)}`);
+  const words = messageIn(error ?? value);
+  const message = wire.clean(words ?? `the job ended as ${String(value.status)}`);
   const code = blamesInput(error, message) ? 'upstream_rejected' : 'upstream_failed';
   return { state: 'failed', code, message };
-}
-
-/** Progress as a share; servers report 0 to 100, some of them as a text. */
-function progressIn(value: unknown): number | undefined {
-  const percent = typeof value === 'string' ? Number.parseFloat(value) : value;
-  if (typeof percent !== 'number' || !(percent >= 0 && percent <= 100)) return undefined;
-  return percent / 100;
 }
 
 /** Whether a film can be fetched there: not inside a network, and not by the call for content. */

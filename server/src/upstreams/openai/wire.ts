@@ -1,10 +1,18 @@
 import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
-import { errorIn as anyErrorIn } from '../../core/apis/read-reply.ts';
+import { errorIn as errorOf } from '../../core/apis/read-reply.ts';
 import { blamesCall, codesIn, cannotReadMedia, refusalIn } from '../../core/chat/refusal.ts';
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
-import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply, publicWords } from '../replies.ts';
+import {
+  accountToBlame,
+  blamesInput,
+  jsonOf,
+  messageIn,
+  outcomeOfFault,
+  outcomeOfReply,
+  publicWords,
+} from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejection, UpstreamTools } from '../upstream.ts';
 
 type ReplyParts = Pick<Reply, 'status' | 'headers' | 'body'>;
@@ -40,8 +48,7 @@ export function createWire(
 
   /** The outcome of an unsuccessful reply. `model`: the server's name of the called model. */
   function refusal(reply: ReplyParts, model: string): CallFailure {
-    const body = [jsonOf(reply.body)].flat()[0];
-    const error = isObject(body) ? anyErrorIn(body) : null;
+    const error = errorIn(jsonOf(reply.body));
     const said = error === null ? reply : meant(reply, error);
     const special = error === null ? null : specialRefusal(said.status, error, model);
     const outcome = cleaned(special ?? outcomeOfReply(said, tools.now()));
@@ -51,6 +58,12 @@ export function createWire(
     return { ...outcome, message, refusal, lacking: cannotReadMedia(message) };
   }
 
+  /** The outcome of an error that came with status 200. */
+  function inBand(error: unknown, replyHeaders: Record<string, string>, model: string) {
+    const body = Buffer.from(JSON.stringify({ error }));
+    return refusal({ status: statusOf(error), headers: replyHeaders, body }, model);
+  }
+
   return {
     url,
     headers,
@@ -58,10 +71,19 @@ export function createWire(
     refusal,
     /** The outcome of a call without a reply. Rethrows errors that are not of the network. */
     fault: (error: unknown): CallFailure => cleaned(outcomeOfFault(error)),
-    /** The outcome of an error that came with status 200. */
-    inBand(error: unknown, replyHeaders: Record<string, string>, model: string): CallFailure {
-      const body = Buffer.from(JSON.stringify({ error }));
-      return refusal({ status: statusOf(error), headers: replyHeaders, body }, model);
+    inBand,
+    /**
+     * The outcome of a success that has neither a job nor an output. Words alone may be those of a
+     * job that was made, unless they refuse the input.
+     */
+    withoutJob(value: unknown, replyHeaders: Record<string, string>, model: string): CallFailure {
+      const error = errorIn(value);
+      const told = error && inBand(error, replyHeaders, model);
+      const { error: stated, object } = objectOf([value].flat()[0]);
+      const isStated = Boolean(stated) || object === 'error';
+      if (told !== null && (isStated || told.outcome === 'rejected')) return told;
+      const message = 'its answer has neither a job nor an output';
+      return { outcome: 'unknown', message, answer: 'unreadable' };
     },
     /** `path` is appended to the server's address. */
     request: (path: string, call: Omit<RequestCall, 'url'>): Promise<Reply> =>
@@ -79,13 +101,8 @@ export function bearer(key: string | null): Record<string, string> {
 /** The error in a body of any of the usual shapes, or null. */
 export function errorIn(given: unknown): Json | null {
   // Google's answers are lists.
-  const value: unknown = Array.isArray(given) ? given[0] : given;
-  if (!isObject(value)) return null;
-  const { error = null } = value;
-  if (isObject(error)) return error;
-  if (typeof error === 'string') return { message: error };
-  // In older vLLM the body itself is the error.
-  return value.object === 'error' ? value : null;
+  const [value] = [given].flat();
+  return isObject(value) ? errorOf(value) : null;
 }
 
 function specialRefusal(status: number, error: Json, model: string): CallFailure | null {
@@ -195,19 +212,6 @@ const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   request_too_large: 413,
 };
-
-/** Words of an error that blames the caller's input. */
-const inputToBlame =
-  /moderation|policy|policies|safety|content_filter|flagged|prohibited|invalid_(request|input|prompt)|sensitive/i;
-
-/** Words of an error about the operator's account, which is not the caller's affair. */
-const accountToBlame = /\b(?:accounts?|billing|quota|credits?|balance|api key|organi[sz]ation)\b/i;
-
-/** Whether an error, of which `message` is the readable part, blames the caller's input. */
-export function blamesInput(error: Json | null, message: string): boolean {
-  const text = `${String(error?.code)} ${String(error?.type)} ${message}`;
-  return inputToBlame.test(text) && !accountToBlame.test(text);
-}
 
 /** The status that an error states or means; otherwise 500, which proves nothing. */
 function statusOf(error: unknown): number {
