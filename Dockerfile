@@ -42,8 +42,8 @@ COPY --from=pages /app/web/dist web/dist
 # The service offers this package as a download, at /farebox-client.tgz.
 COPY --from=pages /app/client/dist/farebox-client.tgz client/dist/
 
-# Media on disk, and the embedded database of `serve --embedded`.
-RUN mkdir /data && chown node:node /data
+# Media on disk, and the embedded database of `serve --embedded`; compose keeps backups in the second.
+RUN mkdir /data /backups && chown node:node /data /backups
 VOLUME /data
 
 # Listens on all addresses: a container's loopback address cannot be reached from outside.

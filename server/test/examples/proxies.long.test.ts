@@ -48,7 +48,7 @@ const proxies: Record<string, Proxy> = {
     file: 'Caddyfile',
     program: 'usr/bin/caddy',
     config: (example, port) =>
-      `{\nadmin off\n}\n${example.replace('api.example.com {', `http://127.0.0.1:${port} {`)}`,
+      `{\nadmin off\n}\n${example.replace('{$DOMAIN:api.example.com}', `http://127.0.0.1:${port}`)}`,
     args: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
   },
 };
