@@ -129,7 +129,11 @@ export function Workbench({ model, search, tab }: Props) {
           )}
         </div>
       </div>
-      {!isWide && <Box className={classes.bottom}>{bar}</Box>}
+      {!isWide && (
+        <Box className={classes.bottom} data-submit-bar>
+          {bar}
+        </Box>
+      )}
     </>
   );
 }
