@@ -66,9 +66,17 @@ async function onStandby<T>(work: (db: Database) => Promise<T>): Promise<T> {
   }
 }
 
-/** Pauses or resumes the replay: the standby receives writes and does not show them. */
-const replay = (act: 'pause' | 'resume') =>
-  onStandby((db) => db.run(rawSql(`select pg_wal_replay_${act}()`)));
+const resumeReplay = () => onStandby((db) => db.run(rawSql('select pg_wal_replay_resume()')));
+/** Pauses the replay: the standby receives writes and does not show them. */
+const pauseReplay = () =>
+  onStandby(async (db) => {
+    await db.run(rawSql('select pg_wal_replay_pause()'));
+    await until('the replay is paused', async () => {
+      const [row] = await db.run<{ state: string }>(sql`
+        select pg_get_wal_replay_pause_state() as state`);
+      return row!.state === 'paused';
+    });
+  });
 
 /** A process with this standby, once it is used. */
 async function openProcess(standbyLagMs: number, url = standbyUrl()): Promise<string> {
@@ -125,8 +133,8 @@ const caughtUp = (base: string) =>
   });
 
 async function paused(t: TestContext): Promise<void> {
-  await replay('pause');
-  t.after(() => replay('resume'));
+  await pauseReplay();
+  t.after(resumeReplay);
 }
 
 async function assertPrimaryOnly(base: string): Promise<void> {
@@ -198,11 +206,11 @@ describe('with a standby that may lag', () => {
     servers.standby = await followPrimary(dir, servers.primary);
     await until('it is used again', async () => (await gauge(base, 'used')) === 1);
     await caughtUp(base);
-    await replay('pause');
+    await pauseReplay();
     const earlier = await count();
     await chargedRequest(service, account);
     assert.deepEqual(await shown(base), each(earlier));
-    await replay('resume');
+    await resumeReplay();
   });
 });
 
@@ -221,7 +229,7 @@ describe('with a standby that lags too much', () => {
     assert.equal(look.is_ours, false);
     const said = service.log.filter((line) => line.includes('"why":"lags"'));
     assert.match(said.at(-1)!, /"lag_seconds":[\d.]+.+the standby is not used/);
-    await replay('resume');
+    await resumeReplay();
     await until('it is used again', async () => (await gauge(base, 'used')) === 1);
     assert.match(service.log.join(''), /the standby answers reads/);
   });
