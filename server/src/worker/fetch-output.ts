@@ -1,6 +1,6 @@
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { decodeFile } from '../lib/outbound/decode.ts';
-import { FetchError } from '../lib/outbound/fetch.ts';
+import { FetchError, type Reply } from '../lib/outbound/fetch.ts';
 import { followRedirects } from '../lib/outbound/redirects.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import type { StepDeps } from './step.ts';
@@ -15,8 +15,8 @@ const goneSeconds = 120;
 /** The least time for a try, so that the last one may succeed. */
 const trySeconds = 10;
 const goneStatuses = new Set([403, 404, 410]);
-/** Proxies that changed a reply on its way answer 203. */
-const statuses = new Set([200, 203]);
+/** Proxies that changed a reply on its way answer 203, stores that have just made it 201. */
+const statuses = new Set([200, 201, 203]);
 const idleTimeoutMs = 30_000;
 
 /** An output could not be fetched this time. */
@@ -84,10 +84,17 @@ export async function fetchOutput(
   const reply = await followRedirects(address, get).catch((error: unknown) => {
     throw tried(error);
   });
-  if (statuses.has(reply.status)) return readThrough(decodeFile(reply, maxBytes), tried);
+  if (statuses.has(reply.status) || isWhole(reply))
+    return readThrough(decodeFile(reply, maxBytes), tried);
   reply.close();
   const message = `the address of an output was answered with ${reply.status}`;
   throw new OutputNotFetched(message, begunMs, { isGone: goneStatuses.has(reply.status) });
+}
+
+/** Whether the part that a reply has is the whole file. */
+function isWhole({ status, headers }: Pick<Reply, 'status' | 'headers'>): boolean {
+  const range = /^bytes 0-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '');
+  return status === 206 && range !== null && BigInt(range[1]!) + 1n === BigInt(range[2]!);
 }
 
 /** Null for an error that another try cannot mend, or that the address did not cause. */

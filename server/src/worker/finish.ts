@@ -1,7 +1,12 @@
 import type { Model } from '../core/catalog/catalog.ts';
 import { extensionOf, kindOf, typeName, typeNames } from '../core/media/content-type.ts';
 import { eachOnce, namedByKind } from '../core/media/output-fields.ts';
-import { deliveredQuantity, isDelivered, soldOutputs } from '../core/price/delivered.ts';
+import {
+  countedQuantity,
+  deliveredQuantity,
+  isDelivered,
+  soldOutputs,
+} from '../core/price/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/price/cost.ts';
 import { failures, type FailureCode, type FailureDetails } from '../core/errors.ts';
 import { withDefaults } from '../core/catalog/model-input.ts';
@@ -110,6 +115,14 @@ async function storeAll(
   }
 }
 
+/** Null for what another fetch of the same address cannot mend. */
+function unread(error: unknown, begunMs: number): OutputNotFetched | null {
+  const unusable = asUnusable(error);
+  const reason = unusable?.details?.reason;
+  if (unusable === null || (reason !== 'not_media' && reason !== 'damaged')) return null;
+  return new OutputNotFetched(unusable.message, begunMs, { cause: unusable });
+}
+
 interface KeptOutputs {
   outputs: UnnamedOutput[];
   /** The errors of those that could not be kept. */
@@ -127,9 +140,11 @@ async function keepEach(
   const lost: unknown[] = [];
   let later: OutputNotFetched | null = null;
   for (const each of media) {
+    const begunMs = performance.now();
     try {
       outputs.push(await keep(row, outputs.length, each, deps, signal));
-    } catch (error) {
+    } catch (thrown) {
+      const error = 'url' in each.source ? (unread(thrown, begunMs) ?? thrown) : thrown;
       if (asUnusable(error) ?? asUnfetched(row, error)) lost.push(error);
       else if (error instanceof OutputNotFetched) later = error;
       else throw error;
@@ -231,10 +246,9 @@ function complete(
     throw new UnusableOutput('output_unusable', message);
   }
   const quote = quoteFromJson(row.quote);
-  const quantity =
-    // The upstream counted the lost ones, too.
-    (lost.length === 0 ? countOf(result) : null) ??
-    deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
+  const shown = deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
+  // The upstream counted the lost ones, too.
+  const quantity = countedQuantity(quote.unit, lost.length === 0 ? countOf(result) : null, shown);
   const billed = chargedQuantity(quote, quantity);
   return {
     ...endOf(row),
@@ -252,7 +266,9 @@ function complete(
 function leftOut({ fields }: FinishedJob, lost: unknown[]): unknown[] {
   return [
     ...itemsOf(fields.left_out),
-    ...lost.map((each) => asUnusable(each)?.message ?? unfetchedMessage),
+    ...lost.map((each) =>
+      each instanceof OutputNotFetched ? lastOf(each).message : asUnusable(each)!.message,
+    ),
   ];
 }
 
@@ -370,7 +386,13 @@ async function bytesOf(
 function asUnfetched(row: ClaimedRequest, error: unknown): UnusableOutput | null {
   if (!(error instanceof OutputNotFetched)) return null;
   const isOver = row.handle === null || error.isLast(row.unfetched_seconds);
-  return isOver ? new UnusableOutput('output_unusable', unfetchedMessage, 'not_fetched') : null;
+  return isOver ? lastOf(error) : null;
+}
+
+/** Why an output is given up that could not be fetched, or not be read at its address. */
+function lastOf({ cause }: OutputNotFetched): UnusableOutput {
+  if (cause instanceof UnusableOutput) return cause;
+  return new UnusableOutput('output_unusable', unfetchedMessage, 'not_fetched');
 }
 
 function asUnusable(error: unknown): UnusableOutput | null {

@@ -98,7 +98,7 @@ const expected: Record<Fault, ExpectedEnd> = {
   'finish-gone': { ends: ['upstream_failed', 'output_unusable'], jobs: 1 },
   'output-404': { ends: 'output_unusable at last', jobs: 1 },
   'output-redirect': { ends: 'output_unusable', jobs: 1 },
-  'output-lies': { ends: 'output_unusable', jobs: 1 },
+  'output-lies': { ends: 'output_unusable at last', jobs: 1 },
   'output-longer': { ends: 'output_unusable at last', jobs: 1 },
   'output-cut': { ends: 'completed', jobs: 1 },
   'output-data': { ends: 'completed', jobs: 1 },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { sql } from '../../src/lib/sql/sql.ts';
 import { createFetch } from '../../src/lib/outbound/fetch.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
@@ -102,6 +103,10 @@ async function ended(model: string, input: object, reply: unknown): Promise<Ende
   body = reply;
   const id = await submitted(account, { prompt: 'x', ...input }, model);
   await rounds(service, 3);
+  // A file that cannot be read is fetched again for ten minutes.
+  await service.db.run(sql`update attempts set unfetched_at = unfetched_at - interval '11 min'
+    where request_id = ${id}`);
+  await rounds(service, 1);
   const { status, error, charged_usd_micro: charged } = await card(account, id);
   const path = `/v1/requests/${id}/response`;
   const { body: response } = await account.get(path);

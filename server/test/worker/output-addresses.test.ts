@@ -36,6 +36,11 @@ const status =
   (code: number, body: string | Buffer = 'no'): Answer =>
   (res) =>
     res.writeHead(code).end(body);
+/** The picture, as the beginning of a file of so many bytes. */
+const part =
+  (all: number): Answer =>
+  (res) =>
+    res.writeHead(206, { 'content-range': `bytes 0-${tinyPng.length - 1}/${all}` }).end(tinyPng);
 const coded =
   (label: string, body: Buffer): Answer =>
   (res) =>
@@ -214,6 +219,18 @@ describe('an output is delivered', () => {
       () => [[], [['/a', 'Bearer theirs']]],
     ]),
     [
+      'with 201',
+      () => `${other.url}/a`,
+      () => ({ '/a': status(201, tinyPng) }),
+      () => [[], [['/a', 'Bearer theirs']]],
+    ],
+    [
+      'with 206, as a part that is the whole',
+      () => `${other.url}/a`,
+      () => ({ '/a': part(tinyPng.length) }),
+      () => [[], [['/a', 'Bearer theirs']]],
+    ],
+    [
       'with 203, by a proxy',
       () => `${other.url}/a`,
       () => ({ '/a': status(203, tinyPng) }),
@@ -287,7 +304,8 @@ describe('an output that cannot be fetched is tried for some minutes, then the r
     ['401', status(401)],
     ['202, not there yet', status(202)],
     ['204', status(204)],
-    ['206, a part', status(206, tinyPng)],
+    ['206, a part', part(tinyPng.length + 1)],
+    ['206 that does not say of what', status(206, tinyPng)],
     ['429', status(429)],
     ['500', status(500)],
     ['302 without an address', status(302)],

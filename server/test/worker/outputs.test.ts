@@ -176,8 +176,8 @@ describe('a generation that worked', () => {
       'fake/image',
       async () => ({ ...images(4), quantity: 0 }),
       40_000,
-      0,
-      0,
+      40_000,
+      4,
     ],
     [
       'a count beyond what was asked',
@@ -186,7 +186,16 @@ describe('a generation that worked', () => {
       async () => ({ ...images(2), quantity: 9 }),
       20_000,
       20_000,
-      9,
+      2,
+    ],
+    [
+      'a count of filtered images, too',
+      { num_images: 4 },
+      'fake/image',
+      async () => ({ ...images(2), quantity: 4, fields: { left_out: ['nsfw', 'nsfw'] } }),
+      40_000,
+      20_000,
+      2,
     ],
     [
       'a count that is none',
@@ -282,6 +291,68 @@ describe('a generation that worked', () => {
     assert.equal(shown.status, 'COMPLETED');
     assert.ok(shown.started_at <= shown.completed_at);
     assert.equal(service.fake.jobs.has(id), false);
+  });
+});
+
+describe('an output that is not yet at its address', () => {
+  const early: [what: string, body: Buffer][] = [
+    ['nothing', Buffer.alloc(0)],
+    ['a page', Buffer.from('<html>please wait</html>')],
+    ["a store's error", Buffer.from('<?xml version="1.0"?><Error><Code>NoSuchKey</Code></Error>')],
+    ['a state', Buffer.from('{"status":"processing"}')],
+    ['a picture that is cut short', tinyPng.subarray(0, 50)],
+  ];
+  const passed = (id: string, seconds: number) =>
+    service.db
+      .run(sql`update attempts set unfetched_at = now() - ${seconds}::float8 * interval '1 s'
+      where request_id = ${id}`);
+  const again = async (id: string) => {
+    await wake(service, id);
+    await trusting.worker!.runOnce();
+  };
+  for (const [what, body] of early)
+    test(`${what}: it is fetched again, and charged once`, async () => {
+      pages['/early.png'] = [
+        { status: 200, body },
+        { status: 200, body: tinyPng },
+      ];
+      const made = result([link('images', '/early.png')]);
+      const id = await finished(made, { prompt: 'x' }, 'fake/image', trusting);
+      assert.equal((await card(account, id)).status, 'COMPLETED');
+      assert.equal(stored(id).length, 1);
+      assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+    });
+
+  for (const [body, reason] of [
+    [early[1]![1], 'not_media'],
+    [early[4]![1], 'damaged'],
+  ] as const)
+    test(`for ten minutes: ${reason}, and it costs nothing`, async () => {
+      pages['/never.png'] = [{ status: 200, body }];
+      const made = result([link('images', '/never.png')]);
+      const id = await finished(made, { prompt: 'x' }, 'fake/image', trusting);
+      await passed(id, 590);
+      await again(id);
+      assert.equal((await card(account, id)).status, 'IN_PROGRESS');
+      await passed(id, 610);
+      await again(id);
+      const { status, error } = await card(account, id);
+      assert.deepEqual([status, error.details.reason], ['FAILED', reason]);
+      assert.deepEqual(stored(id), []);
+      assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+    });
+
+  test('keeps a good one beside it waiting for two minutes only', async () => {
+    pages['/never.png'] = [{ status: 200, body: early[1]![1] }];
+    const made = result([link('images', '/never.png'), bytes('images', tinyPng)]);
+    const id = await finished(made, { prompt: 'x' }, 'fake/image', trusting);
+    assert.equal((await card(account, id)).status, 'IN_PROGRESS');
+    await passed(id, 130);
+    await again(id);
+    const { images, left_out } = await response(id);
+    assert.equal(images.length, 1);
+    assert.match(String(left_out), /not an image/);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { deliveredQuantity, isDelivered } from './delivered.ts';
+import { countedQuantity, deliveredQuantity, isDelivered } from './delivered.ts';
 import type { Kind, Task, Unit } from '../catalog/catalog.ts';
 
 const image = (width: number | null = 1000, height: number | null = 500) => ({
@@ -155,4 +155,19 @@ describe('what is sold is delivered by', () => {
     const row = { kind: 'video', task: 'text-to-video' } as const;
     assert.equal(isDelivered(row, [image(), sound(1), clip(1)], undefined), true);
   });
+});
+
+describe("an upstream's own count", () => {
+  const cases: [unit: Unit, told: number | null, shown: number | null, counted: number | null][] = [
+    ['image', 4, 2, 2],
+    ['image', 1, 2, 1],
+    ['image', 0, 2, 2],
+    ['image', null, 2, 2],
+    ['sec', 5, 4.9, 5],
+    ['sec', 0, 4.9, 4.9],
+    ['sec', 0, null, 0],
+  ];
+  for (const [unit, told, shown, counted] of cases)
+    test(`of ${told} beside ${shown}, by the ${unit}, is ${counted}`, () =>
+      assert.equal(countedQuantity(unit, told, shown), counted));
 });

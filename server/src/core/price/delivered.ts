@@ -91,6 +91,19 @@ export function deliveredQuantity(
   return null;
 }
 
+/**
+ * The units by the upstream's own count, if that fits what was delivered: not 0 beside units that
+ * are there, and no more images than there are. `shown`: as `deliveredQuantity` returns it.
+ */
+export function countedQuantity(
+  unit: Unit,
+  told: number | null,
+  shown: number | null,
+): number | null {
+  if (told === null || (told === 0 && shown !== null)) return shown;
+  return unit === 'image' && shown !== null ? Math.min(told, shown) : told;
+}
+
 function pixels({ width, height }: MeasuredOutput): number | null {
   return width === null || height === null ? null : width * height;
 }
