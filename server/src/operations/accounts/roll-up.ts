@@ -67,12 +67,17 @@ export async function rollUpUsage(
   ms: number,
 ): Promise<boolean> {
   const end = performance.now() + ms;
-  for (const stretch of await findUnstored(db, account_id, period)) {
+  // Found where it is stored: a standby may have another clock.
+  const storeNext = async (tx: Transaction) => {
+    const [stretch] = await findUnstored(tx, account_id, period);
+    if (stretch) await storeDay(tx, account_id, stretch);
+    return stretch !== undefined;
+  };
+  for (;;) {
     const left = Math.ceil(end - performance.now());
-    const store = (tx: Transaction) => storeDay(tx, account_id, stretch);
-    if (left <= 0 || (await readWithin(db, left, store)) === null) return false;
+    const hasStored = left > 0 ? await readWithin(db, left, storeNext) : null;
+    if (hasStored !== true) return hasStored === false;
   }
-  return true;
 }
 
 /** Stores sums of an account's transfers for at most `ms`; a next call goes on from there. */

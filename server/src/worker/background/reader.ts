@@ -57,7 +57,7 @@ export function openReader({
   };
   const looks = repeat(async () => {
     // A primary that is away or busy is told elsewhere.
-    const position = await readPosition(primary).catch(() => null);
+    const position = await withTimeout(readPosition(primary), lookMs).catch(() => null);
     if (position === null && newest === null) return everyMs;
     newest = position ?? { ...newest!, lsn: null, at: null };
     try {
