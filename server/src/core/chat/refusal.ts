@@ -77,10 +77,10 @@ const senses =
 
 /** The codes of an error. Some servers have them as names before the words. */
 export function codesIn(error: Json, words: string): string {
-  const { code, type, status, reason, __type, details } = error;
+  const { code, type, status, reason, __type, error_code, error_type, details } = error;
   const [names = ''] = /^(?:[\w.]+: |An error occurred \(\w+\) )*/.exec(words) ?? [];
   const reasons = itemsOf(details).map((each) => objectOf(each).reason);
-  return [code, type, status, reason, __type, ...reasons, names]
+  return [code, type, status, reason, __type, error_code, error_type, ...reasons, names]
     .filter((each) => typeof each === 'string')
     .join(' ');
 }
@@ -99,9 +99,9 @@ const tooLongCodes =
 /** OpenAI, vLLM, Anthropic, llama.cpp, Gemini, Mistral, xAI, Groq, Together, Bedrock and others. */
 const tooLongWords: readonly RegExp[] = [
   /maximum (context|prompt|model) length/i,
-  /exceeds? (the |this model's |your )?(maximum |available |model('s)? )?(context (window|length|size|limit)|input length|token limit|number of (input )?tokens)/i,
+  /exceed(s|ed)? (the |this model('s)? |your )?(max(imum)? |available |model('s)? )?(context (window|length|size|limit)|input length|token limit|session_len|number of (input )?tokens)/i,
   /(prompt|input|request|messages?)( tokens?| \(\d+ tokens\))? ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b|(prompt|input) too large for (the )?context/i,
-  /context (window|length|size|limit) (is |was |has been )?(exceed|overflow)|reached context length|context_too_large/i,
+  /context (window|length|size|limit) (of \d+ (tokens )?)?(is |was |has been )?(exceed|overflow)|context shift is disabled|reached context length|context_too_large/i,
   /exceed context limit|max_tokens must be at least 1, got -|max_tokens \(-\d+\) should be greater/i,
   /input token count .{0,40}(exceeds the maximum|only supports)/i,
   /prompt contains \d+ tokens?.{0,80}too large/i,
@@ -111,7 +111,8 @@ const tooLongWords: readonly RegExp[] = [
   /prompt (token count \(\d+\) cannot exceed \d|is \d+ tokens long)|expected maxLength: \d+, actual: \d/i,
   /exceed max message tokens|prompt_tokens \(\d+\) must be less than|\w ?超长|token数量超过上限/i,
   /`?inputs`? (tokens \+ `?max_new_tokens`? must be|must have less than)|\binput must have less than \d+ tokens/i,
-  /range of input length should be/i,
+  /range of input length should be|token length exceeds? model limit|max tokens of \d+ exceeded/i,
+  /prompt (length \([\d.]+\), .{0,40}should not exceed|has \d+ tokens, but the limit)/i,
   /request exceeded model token limit/i,
   /context the overflows|keep from the initial prompt is greater/i,
 ];
@@ -162,8 +163,9 @@ function windowIn(error: Json, words: string): Window {
     /exceeded by (\d+) tokens\b.*limit for this model is (\d+)/s.exec(text) ?? [];
   if (most !== undefined)
     return { limit: Number(most), given: Number(most) + Number(more), output: null };
-  const numbers = [...text.matchAll(anyNumber)].map(([each]) => each);
-  return windowOf(numbers.filter((each) => !codes.has(each)).map(Number), text) ?? told;
+  const said = text.replaceAll(/ by \d+ tokens\b/g, '');
+  const numbers = [...said.matchAll(anyNumber)].map(([each]) => each);
+  return windowOf(numbers.filter((each) => !codes.has(each)).map(Number), said) ?? told;
 }
 
 /** The number of a call, and MiniMax's code behind its words. */

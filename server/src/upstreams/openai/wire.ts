@@ -48,7 +48,7 @@ export function createWire(
 
   /** The outcome of an unsuccessful reply. `model`: the server's name of the called model. */
   function refusal(reply: ReplyParts, model: string): CallFailure {
-    const error = errorIn(jsonOf(reply.body));
+    const error = errorIn(jsonOf(reply.body)) ?? amazonsError(reply);
     const said = error === null ? reply : meant(reply, error);
     const special = error === null ? null : specialRefusal(said.status, error, model);
     const outcome = cleaned(special ?? outcomeOfReply(said, tools.now()));
@@ -98,6 +98,12 @@ export function bearer(key: string | null): Record<string, string> {
   return key === null ? {} : { authorization: `Bearer ${key}` };
 }
 
+/** Bedrock's error in its headers, or null. */
+function amazonsError({ headers }: ReplyParts): Json | null {
+  const { 'x-amzn-errortype': __type, 'x-amzn-errormessage': message } = headers;
+  return __type === undefined ? null : { __type, message };
+}
+
 /** The error in a body of any of the usual shapes, or null. */
 export function errorIn(given: unknown): Json | null {
   // Google's answers are lists.
@@ -115,7 +121,7 @@ function specialRefusal(status: number, error: Json, model: string): CallFailure
     return { outcome: 'not_accepted', why: 'account', message };
   if (
     status === 410 ||
-    ((status === 400 || status === 404) && error.param === 'model') ||
+    ([400, 401, 403, 404].includes(status) && error.param === 'model') ||
     lacksModel.test(codesIn(error, '')) ||
     (status < 500 && lacks(model, status, message))
   )
@@ -125,17 +131,20 @@ function specialRefusal(status: number, error: Json, model: string): CallFailure
 }
 
 const lacksModel =
-  /\b(model_(not_(found|available|supported)|decommissioned|terms_required|permission_blocked\w*|price_error)|(invalid|unknown|unsupported)_model|unsupported_api_for_model|ModelNotOpen|UnsupportedModel|OperationNotSupported|(DeploymentNot|ResourceNot)Found\w*)\b/;
+  /\b(model_(not_(found|available|supported)|decommissioned|terms_required|permission_blocked\w*|price_error)|(invalid|unknown|unsupported)_model|unsupported_api_for_model|ModelNotOpen|UnsupportedModel|OperationNotSupported|(DeploymentNot|ResourceNot)Found\w*|RESOURCE_DOES_NOT_EXIST|ENDPOINT_NOT_FOUND|InvalidEndpointOrModel|team_model_access_denied|Model\.AccessDenied|AccessDenied\.Unpurchased)\b/;
 
 /** The first words of an error that the called model, or the address, is not there for us. */
 const lacksWords = new RegExp(
   [
-    '^(model (not exist|does not exist|not found|disabled|unloaded)\\b|模型不存在|failed to load model',
+    '^(model (is )?(not (exist|available|found|loaded)|does not exist|disabled|unloaded)\\b|模型不存在|failed to load model',
+    '((invalid params, )?unknown model|no access to model)\\b|modelcode: does not exist|no route for that uri',
+    'endpoint with name .{1,200} does not exist|user does not have permission .{1,40} on endpoint',
+    'this model (version has reached the end of its life|requires a subscription)\\b',
     'no (models loaded|such model|allowed providers are available|endpoints found matching your data policy)',
     '(you passed in|invalid model name passed in) model=|llm provider not provided',
     'invocation of model .{1,200} on-demand|the chatcompletion operation does not work',
     "the provided model identifier is invalid|could not resolve the foundation model|you don't have access to the model",
-    "function '[\\w-]+': not found for account|(inference error )?degraded function",
+    "function (id )?'[\\w-]+': (not found for account|degraded function)|(inference error )?degraded function",
     // A file of the server's own.
     '(\\[errno 2\\] )?no such file or directory',
     "(cannot|can't|could not|failed to|unable to) (open|load|read|find) (?!.*://).{0,200}(/models?/|\\.(gguf|ggml|safetensors|onnx)\\b)",
@@ -152,7 +161,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
     /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit|not_enough_(balance|quota)|(pack|charge_?resource)_?exhausted|service_?not_?activated|blocked_api_access/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|(sorry, )?your account balance|you have reached your specified api usage|your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|(user quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|(user quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
   ],
   [
     401,
@@ -161,13 +170,13 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   ],
   [
     429,
-    /rate_?limit|throttl|too_?many_?requests|resource_?exhausted|quota_?exceeded/i,
+    /rate_?limit|throttl|too_?many_?requests|request_?limit|resource_?exhausted|quota_?exceeded/i,
     /^(\w+ )?rate limit|^too many (requests|tokens( per|, please wait))|^(open api \w+ request|tokens per \w+) limit|^this request exceeds the limit of \d+ tokens per/i,
   ],
   [
     503,
-    /overloaded|unavailable|capacity_exceeded|not_?ready/i,
-    /^over capacity|访问量过大|负载已饱和|^the model has crashed/i,
+    /overloaded|unavailable|capacity_exceeded|not_?ready|engine_?dead/i,
+    /^over capacity|^upstream service unavailable|访问量过大|负载已饱和|^the model has crashed/i,
   ],
 ];
 
@@ -200,10 +209,11 @@ function meantStatus(status: number, error: Json): number {
  */
 function lacks(model: string, status: number, message: string): boolean {
   const [before = '', ...behind] = message.split(model);
-  if (lacksWords.test(message.replace(prefix, ''))) return true;
+  if ([message, message.replace(prefix, '')].some((each) => lacksWords.test(each))) return true;
   if (behind.length === 0 || /(?:[\w.:-]|(?<!\bmodels)\/)$/.test(before)) return false;
   const after = behind.join(model);
-  if (/^["'`]? is not a valid model id/i.test(after)) return /^["'`]?$/.test(before);
+  if (/^["'`]?( model)? is not (a valid model id|supported)\b/i.test(after))
+    return /^(the |model )*["'`]?$/i.test(before);
   return status === 404 && /^(?:$|[^\w./:-]|[.:](?:\s|$))/.test(after);
 }
 
@@ -213,13 +223,28 @@ const statuses: Readonly<Record<string, number>> = {
   request_too_large: 413,
 };
 
+/** The numbers by which MiniMax and Z.ai say who is to blame, where both do not use them. */
+const numbers: readonly [status: number, codes: readonly number[]][] = [
+  [400, [1026, 1027, 1042, 2013, 1210, 1213, 1214, 1261, 1301]],
+  [401, [1004, 2049]],
+  [402, [1008, 1113, 1308, 1309, 1310, 2056]],
+  [410, [1211, 2061]],
+  [429, [1039, 1041, 1302, 1303, 1304, 2045]],
+  [503, [1305]],
+];
+
+function numbered(code: unknown): number | undefined {
+  return numbers.find(([, codes]) => codes.includes(Number(code)))?.[0];
+}
+
 /** The status that an error states or means; otherwise 500, which proves nothing. */
 function statusOf(error: unknown): number {
   if (!isObject(error)) return 500;
   const codes = [error.code, error.http_code, error.status_code, error.statusCode].map(Number);
   const code = codes.find((each) => Number.isInteger(each) && each >= 400 && each < 600);
   if (code !== undefined) return code;
-  const stated = statuses[String(error.code)] ?? statuses[String(error.type)];
+  const stated =
+    statuses[String(error.code)] ?? statuses[String(error.type)] ?? numbered(error.code);
   if (stated !== undefined) return stated;
   return blamesInput(error, messageIn(error) ?? '') ? 400 : 500;
 }
