@@ -1,19 +1,21 @@
 import { isObject, isWithinDepth, objectOf, type Json } from '../../lib/json.ts';
+import { roundLong } from '../../lib/long-integers.ts';
+import { FetchError } from '../../lib/outbound/fetch-error.ts';
 import { jsonPieces, type JsonPieces } from '../../lib/outbound/json-pieces.ts';
 import type { ReplyEvent } from '../chat/reply.ts';
-import type { ReplyContext, EndOfBytes, OpenReader, ReplyReader } from './api.ts';
+import type { ReplyContext, OpenReader, ReplyReader } from './api.ts';
 import type { ChatRefusal } from '../chat/refusal.ts';
 import { isFilled } from '../check.ts';
-import { depthMax, jsonIn } from './reading/pieces.ts';
+import { depthMax, jsonIn, textOf } from './reading/pieces.ts';
 
 /** Ample: the last event of OpenAI's Responses repeats the whole reply, and the call's tools. */
 const pieceMaxChars = 32 * 1024 * 1024;
 
-/** Data with which servers show that they are still at work. */
+/** Data, or the name of an event, with which servers show that they are still at work. */
 const lifeSign =
-  /^(?::|\W*(?:ping|keep[-_ ]?alive|heart[-_ ]?beat|processing)\W*$|null$|true$|""$)/i;
+  /^(?::|\W*(?:ping|keep[-_ ]?alive|heart[-_ ]?beat|processing|connected)\W*$|null$|true$|""$)/i;
 /** The mark of the end, as servers write it. */
-const endMark = /^"?\[?done\]*"?$/i;
+const endMark = /^"?(?:\[?done\]*|\[end\])"?$/i;
 /** Names of fields with counts. Nearly every piece has none, and is not searched for them. */
 const counts = /usage|timings|eval_count|metrics|billed_units|_tokens"/i;
 /** Fields in which some gateways wrap each piece of a reply. */
@@ -22,10 +24,10 @@ const wrappers = ['data', 'result', 'response', 'output', 'body'];
 /** Whether a value is a reply, or a piece of one, in any of the APIs. */
 function isReply(value: unknown): value is Json {
   if (!isObject(value)) return false;
-  const { type, choices, output, role, content } = value;
+  const { type, choices, output, role, content, response } = value;
   const isEvent = isFilled(type) && typeForm.test(type);
   const isMessage = role === 'assistant' && content !== undefined;
-  return isEvent || Array.isArray(choices ?? output) || isMessage;
+  return isEvent || Array.isArray(choices ?? output) || isMessage || typeof response === 'string';
 }
 
 const typeForm = /^(message(_start|_delta|_stop)?$|content_block_|response\.)/;
@@ -107,7 +109,8 @@ class Reading {
       said.push(event);
     });
     this.#pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
-      if (this.isOver() || lifeSign.test(text)) return;
+      const isSign = lifeSign.test(text) || (name !== undefined && lifeSign.test(name));
+      if (this.isOver() || isSign) return;
       // Some proxies encode each value twice.
       const piece = jsonIn(value);
       if (endMark.test(text)) return void (this.#isMarked = true);
@@ -139,11 +142,15 @@ class Reading {
   broken(error: unknown): boolean {
     // After its end mark a reply is whole, even if the connection breaks then.
     const isFault = error instanceof ReplyBroken;
+    // The last line may lack nothing but its end.
+    if (!isFault) isDone(() => this.#pieces.end());
+    // After a break, only a finish reason with a usage shows that nothing is missing.
+    const isSure = isFault || this.#isMarked || this.#isCounted;
     // Some services send an error behind a reply that has its end and its usage.
     const isCut = !isFault || error.error === null || this.#isLate;
-    const isWhole = isCut && tryEnd(this.#reader, isFault ? 'fault' : 'last');
+    const isWhole = isCut && isDone(() => this.#reader.end(this.#isMarked ? 'mark' : 'fault'));
     if (!isWhole) this.#reader.cut();
-    return !isWhole || !isFault;
+    return !(isWhole && isSure);
   }
 
   #read(piece: unknown, text: string, name: string | undefined, mayCount: boolean): void {
@@ -161,13 +168,13 @@ class Reading {
   }
 }
 
-/** Says the end of a reply, if it has come. */
-function tryEnd(reader: ReplyReader, at: EndOfBytes): boolean {
+/** Whether what is left of a reply can be read. */
+function isDone(read: () => void): boolean {
   try {
-    reader.end(at);
+    read();
     return true;
   } catch (error) {
-    if (!(error instanceof ReplyBroken)) throw error;
+    if (!(error instanceof ReplyBroken || error instanceof FetchError)) throw error;
     return false;
   }
 }
@@ -211,16 +218,18 @@ export function endedEarly(): ReplyBroken {
 }
 
 /** Fields with words about an error, in bodies that are nothing but the error. */
-const words = ['message', 'msg', 'error_msg', 'detail', 'errors', 'title'];
+const words = 'message msg error_msg error_message errorMessage detail errors title'.split(' ');
+/** Other names of a field `error`, such as AWS's `throttlingException`. */
+const errorName = /^err(?:ors)?$|exception$/i;
 
 /** The error that a piece of a reply has in any of the usual forms; null if it has none. */
 export function errorIn(piece: Json): Json | null {
   const stated = statedIn(piece);
-  return stated && innermost(stated);
+  return stated && innermost(objectOf(roundLong(stated)));
 }
 
 function statedIn(piece: Json): Json | null {
-  const { detail } = piece;
+  const { detail, status } = piece;
   const error = errorOf(piece.error);
   if (error !== null) return isFilled(piece.error) ? { ...besides(piece), ...error } : error;
   if (piece.object === 'error' || piece.type === 'error') return piece;
@@ -229,15 +238,22 @@ function statedIn(piece: Json): Json | null {
   const { Code, Message } = objectOf(objectOf(piece.Response).Error);
   if (isFilled(Code)) return { code: Code, message: Message };
   if (isReply(piece) || saysNoFault(piece)) return null;
-  return words.some((word) => isWords(piece[word])) ? piece : errorOf(detail);
+  const [type, own] = Object.entries(piece).find(
+    ([name, value]) => errorName.test(name) && (isObject(value) || isFilled(value)),
+  ) ?? [''];
+  const named = errorOf(own);
+  if (named !== null) return { type, ...named };
+  const isFailed = /^(?:error|fail)/i.test(textOf(status));
+  return isFailed || words.some((word) => isWords(piece[word])) ? piece : errorOf(detail);
 }
 
 /** A sign of life, or a success without a part of the reply, may have words, too. */
 function saysNoFault({ code, status, type, object, event }: Json): boolean {
-  const isSign = [type, object, event].some((each) => isFilled(each) && lifeSign.test(each));
-  return isSign || noFault.test(String(code ?? status));
+  const isSign = [type, object, event].some((each) => isFilled(each) && notice.test(each));
+  return isSign || noFault.test(textOf(code ?? status));
 }
 
+const notice = new RegExp(`${lifeSign.source}|^(?:info|notice|progress|debug|log)$`, 'i');
 const noFault =
   /^(0|200|202|ok|success|accepted|(in_?)?queued?|pending|waiting|scheduled|start(ing|ed)|loading|processing|in_?progress|running)$/i;
 
@@ -258,7 +274,7 @@ function errorOf(error: unknown): Json | null {
   if (isFilled(error)) return { message: error };
   if (Array.isArray(error)) return errorOf(error[0]);
   if (!isObject(error) || !Object.values(error).some(Boolean)) return null;
-  if (noFault.test(String(error.code)) && !isFilled(error.type)) return null;
+  if (noFault.test(textOf(error.code)) && !isFilled(error.type)) return null;
   return isFilled(error.message) ? error : (errorOf(error.error) ?? error);
 }
 

@@ -66,7 +66,8 @@ describe('a prompt of 100 tokens', () => {
     ['leaves out a larger part that was read', anthropic(800, 50), [950, 800, 50]],
     ['leaves out a larger part that was written', anthropic(0, 800), [900, 0, 800]],
     ['leaves out a larger part, and nothing was written', anthropic(800), [900, 800, 0]],
-    ['has at most itself in the cache, as OpenAI counts', openai(5_000), [100, 100, 0]],
+    ['leaves out what is larger than itself in the details', openai(5_000), [5_100, 5_000, 0]],
+    ['includes what is just as large in the details', openai(100), [100, 100, 0]],
     [
       'has at most itself in the cache, as DeepSeek counts',
       { prompt_cache_hit_tokens: 800 },

@@ -102,12 +102,9 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
 /** Nearly every service has its own names for the counts of its cache. */
 function kindOf(name: string): Kind | undefined {
   if (!name.includes('cache')) return kinds.get(name);
+  if (/discount|cost|rat(e|io)|percent|seconds|ttl/.test(name)) return undefined;
   if (/creat|writ/.test(name)) return 'written';
-  return /miss|details|discount|cost|rat(e|io)|percent|seconds|ttl|un_?cache|no(n|t)?_?cache/.test(
-    name,
-  )
-    ? undefined
-    : 'cached';
+  return /miss|details|un_?cache|no(n|t)?_?cache/.test(name) ? undefined : 'cached';
 }
 
 /** Whether the field has its own place in a `Usage`. */
@@ -255,7 +252,10 @@ function completionOf(counts: KindCounts): number | null {
 /** The prompt's part of a usage; null if its count is unusable. */
 function promptOf({ prompt, ...counts }: KindCounts, fields: Json) {
   if (prompt === null) return null;
-  const own = prompt === undefined ? null : cacheBeside(prompt, fields);
+  const own =
+    prompt === undefined
+      ? null
+      : (cacheBeside(prompt, fields) ?? countedBeside(prompt, counts, fields));
   const { cached, written } = own ?? { cached: counts.cached ?? 0, written: counts.written ?? 0 };
   const prompt_tokens = own === null ? prompt : prompt! + cached + written;
   if (prompt_tokens !== undefined && !isTokenCount(prompt_tokens)) return null;
@@ -266,6 +266,15 @@ function promptOf({ prompt, ...counts }: KindCounts, fields: Json) {
     cached_tokens: counts.cached && cached_tokens,
     cache_write_tokens: counts.written && Math.min(room, written),
   };
+}
+
+/** The same for OpenAI's details, if they exceed the prompt, or the total has room for them. */
+function countedBeside(prompt: number, { completion, total, written }: KindCounts, fields: Json) {
+  const told = promptDetails.map((name) => tokenCountIn(objectOf(fields[name]).cached_tokens) ?? 0);
+  const counts = { cached: Math.max(...told), written: written ?? 0 };
+  const rest = (total ?? 0) - prompt - (completion ?? 0);
+  const isBeside = counts.cached > 0 && rest === counts.cached + counts.written;
+  return counts.cached > prompt || isBeside ? counts : null;
 }
 
 /**

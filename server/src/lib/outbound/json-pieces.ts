@@ -1,5 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { endOfText, looseJson } from '../loose-json.ts';
+import { LooseJson } from '../json/loose-json.ts';
+import { exactJson } from '../long-integers.ts';
 import { FetchError } from './fetch-error.ts';
 
 /** Gets a JSON value (undefined: the text is not JSON), its text, and the name of its event. */
@@ -15,6 +17,8 @@ export interface JsonPieces {
 const lineChars = 32;
 /** A comment, or a field of server-sent events. */
 const eventLine = /^(?:data|event|id|retry)?(?::|$)/;
+/** As some servers write a field; llama.cpp has one of its own for errors. */
+const looseField = /^\s*(?:(data|event|id|retry)|error)\s*:(?!$)/i;
 /** The beginning of a JSON value, also of one in a text, or of a page in its place. */
 const otherLine = /^\s*(?:[[{<]|"(?:data:|event:|\{))/;
 /** A byte order mark, or the separator of JSON text sequences. */
@@ -60,7 +64,7 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
   }
 
   function readLine(sent: string): void {
-    const line = sent.replace(lineMarks, '');
+    const line = fieldOf(sent.replace(lineMarks, ''));
     limit(line.length);
     if (value !== null && (line === '' || !eventLine.test(line))) {
       held += line.length + lineChars;
@@ -86,6 +90,11 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
       event.end();
     },
   };
+}
+
+function fieldOf(line: string): string {
+  if (line.startsWith('data:') || line === '') return line;
+  return line.replace(looseField, (_all, name = 'data') => `${name.toLowerCase()}:`);
 }
 
 /** Splits pieces of text into lines, and looks at each character once. */
@@ -186,8 +195,18 @@ function endOfValue(text: string, start: number): number {
 
 /** The last event of nearly every stream, which is no JSON. */
 const endMark = '[DONE]';
+/** More digits than every number can hold, perhaps in a text. */
+const manyDigits = /\d{16}/;
 
 function parseEvent(text: string): unknown {
   // The error that it would throw costs more than reading several events.
-  return text === endMark ? undefined : looseJson(text, JSON.parse);
+  if (text === endMark) return undefined;
+  const value = looseJson(text, manyDigits.test(text) ? exactJson : JSON.parse);
+  return value === undefined && /^[[{]/.test(text) ? looseJson(strictOf(text)) : value;
+}
+
+/** Strict JSON in place of what faulty servers write: raw control signs, other escapes. */
+function strictOf(text: string): string {
+  const json = new LooseJson();
+  return json.add(text) === text.length && json.isComplete() ? json.said() : '';
 }

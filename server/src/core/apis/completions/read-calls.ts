@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isObject, type Json } from '../../../lib/json.ts';
 import { isFilled } from '../../check.ts';
 import type { Calls, OpenCall, SentCall } from '../reading/calls.ts';
@@ -20,7 +21,7 @@ export function callPieces(calls: Calls) {
     // Some servers count the index on within a call.
     const isBare = piece.id === '' && piece.name === '';
     if (there === undefined && isBare && last?.isComplete() === false) return last;
-    if (ofId !== undefined && piece.name === '') return ofId;
+    if (ofId !== undefined && (piece.name === '' || isRepeat(ofId, piece))) return ofId;
     const call = calls.open() ?? undefined;
     if (call !== undefined && index !== null) byIndex.set(index, call);
     return call;
@@ -28,7 +29,9 @@ export function callPieces(calls: Calls) {
 
   function addPiece(piece: SentCall, index: number | null): void {
     last = callOf(piece, index);
-    if (last === undefined || isRepeat(last, piece)) return;
+    if (last === undefined) return;
+    // A value that grows is compared as it is merged.
+    if (!(piece.isValue && last.isValue()) && isRepeat(last, piece)) return;
     last.add(piece);
     if (piece.id !== '' && !byId.has(piece.id)) byId.set(piece.id, last);
   }
@@ -46,6 +49,7 @@ export function callPieces(calls: Calls) {
       const isSame = ({ id, name }: OpenCall) =>
         id === '' || sent.id === '' ? name === sent.name : id === sent.id;
       const at = known.findIndex(isSame);
+      if (at < 0 && sent.id !== '' && calls.all.some((call) => isRepeat(call, sent))) continue;
       const call = at < 0 ? calls.open() : known.splice(at, 1)[0];
       call?.addWhole(sent);
     }
@@ -94,14 +98,25 @@ function goesOn(call: OpenCall, sent: SentCall, isKnownId: boolean): boolean {
   if (hasOtherId) return !isKnownId && isRest && !call.isComplete();
   if (sent.name === '' || call.name === '') return true;
   // A name may come in pieces, before any input.
-  if (sent.name !== call.name) return sent.id === '' && call.id !== '' && !call.hasInput();
+  if (sent.name !== call.name)
+    return (
+      call.id !== '' && !call.hasInput() && (sent.id === '' || sent.name.startsWith(call.name))
+    );
   const isGrown =
     sent.isValue === true && sent.id !== '' && sent.id === call.id && call.mayBecome(sent.input);
   return !call.isComplete() || sent.input === '' || isGrown || isRepeat(call, sent);
 }
 
-/** Whether the whole call comes again, under its id. */
+/** Whether the whole call comes again: under its id, or without one after it had one. */
 function isRepeat(call: OpenCall, sent: SentCall): boolean {
-  if (sent.isValue || sent.id === '' || sent.id !== call.id) return false;
-  return call.isComplete() && sent.input === call.input;
+  if (call.id === '' || !call.isComplete()) return false;
+  const isNamed = sent.name === call.name || (sent.name === '' && sent.id !== '');
+  return isNamed && (sent.id || call.id) === call.id && isSameInput(sent.input, call.input);
+}
+
+/** As values, also if one was encoded twice. Only what is not much longer is parsed. */
+function isSameInput(sent: string, input: string): boolean {
+  if (sent === input || sent === '' || 4 * sent.length < input.length) return sent === input;
+  const [one, other] = [sent, input].map((json) => pieces.jsonIn(pieces.jsonIn(json)));
+  return isDeepStrictEqual(one, other);
 }

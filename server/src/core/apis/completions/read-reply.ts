@@ -57,9 +57,9 @@ export const completionsReader: OpenReader = (context, tell) => {
       if (usage && !isLast) say({ type: 'usage', usage });
       if (choice) message.read(sent, objectOf(choice.logprobs), isLast);
       if (usage && isLast) say({ type: 'usage', usage });
+      const failed = choice?.error ?? sent.message.error;
       const error =
-        (choice?.error && errorIn({ error: choice.error })) ||
-        (piece.x_groq && errorIn(objectOf(piece.x_groq)));
+        (failed && errorIn({ error: failed })) || (piece.x_groq && errorIn(objectOf(piece.x_groq)));
       if (error) throw failedReply(error);
       isCounted = choice === undefined && (isCounted || (number !== null && usage !== null));
       if (!choice) return;
@@ -119,7 +119,8 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
   return {
     read({ message, isPiece }: SentMessage, logprobs: Json, isLast: boolean): void {
       const isAgain = isLast && texts.text.isRepeat(pieces.textOf(message.content));
-      const form = isPiece && !isAgain ? 'piece' : hasDelta ? 'whole' : 'either';
+      const usual = thoughts.isGrowing() ? 'either' : 'piece';
+      const form = isPiece && !isAgain ? usual : hasDelta ? 'whole' : 'either';
       readContent(message, form, { texts, thoughts, logprobs });
       const inside = itemsOf(message.content).filter(isCall);
       if (message.tool_calls || message.function_call || inside.length > 0) {
@@ -221,7 +222,9 @@ function readThoughts(message: Json, parts: unknown[], thoughts: pieces.Thoughts
 
 /** A thought in OpenRouter's form, or a block of Claude's. */
 function sentThought(own: unknown, position: number): (pieces.SentThought & { index: number })[] {
-  const { type = 'text', index, signature, data, thinking } = objectOf(own);
+  const { type = 'text', index, data, thinking, summary, ...proof } = objectOf(own);
+  // Databricks puts the signature beside the text of a summary.
+  const { signature = objectOf(itemsOf(summary).at(-1)).signature } = proof;
   const known = thoughtIn(own);
   if (known !== null) return [{ ...known, index: isCount(index) ? index : position }];
   if (!/thinking$|reasoning$|text$/.test(pieces.textOf(type))) return [];
@@ -250,16 +253,19 @@ function endOf(...places: [choice: Json, message: Json, piece: Json]): unknown {
  * the reply. Some services give their only choice another number than 0.
  */
 function choiceIn(
-  { message, done, done_reason }: Json,
+  { message, response, tool_calls, done, done_reason, success }: Json,
   choices: Json[],
   number: number | null,
 ): Json | undefined {
   const least = (read: number, each: Json) => Math.min(read, numberOf(each, 0));
   const read = number ?? choices.reduce(least, Infinity);
   const own = choices.find((each) => numberOf(each, read) === read);
-  if (own !== undefined || !isObject(message)) return own;
-  // Ollama's own form, in which each line has the next piece of the message.
-  return { delta: message, finish_reason: done === true ? (done_reason ?? 'stop') : null };
+  const isText = typeof response === 'string';
+  if (own !== undefined || !(isText || isObject(message))) return own;
+  // Ollama's own form, in which each line has the next piece of the message, and Cloudflare's.
+  const delta = isText ? { content: response, tool_calls } : message;
+  const hasEnded = done === true || success === true;
+  return { delta, finish_reason: hasEnded ? (done_reason ?? 'stop') : null };
 }
 
 /** The choices, also if they came as one, or by their numbers. */
@@ -311,10 +317,12 @@ const isOfUsage = /usage|metrics$|^billed_units$/i;
 /** The first report with the name of a usage, as far inside as a message is. */
 function reportWithin(value: unknown, depth: number): Json | null {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
-  const own = fields
-    .filter(([name]) => isOfUsage.test(name))
-    .flatMap(([, field]) => pieces.listOf(pieces.jsonIn(field)))
-    .findLast(isReport);
+  const named = (form: RegExp) =>
+    fields
+      .filter(([name]) => form.test(name))
+      .flatMap(([, field]) => pieces.listOf(pieces.jsonIn(field)))
+      .findLast(isReport);
+  const own = named(/^usage$/) ?? named(isOfUsage);
   if (own !== undefined) return own;
   if (depth === 0) return null;
   for (const [, field] of fields) {

@@ -280,6 +280,16 @@ for (const [what, rows] of Object.entries(tables))
       });
   });
 
+test('an input that comes as a value keeps its long integers', async () => {
+  const body = JSON.stringify({
+    type: 'message',
+    content: [look('a', { id: 'LONG' })],
+    stop_reason: 'tool_use',
+  });
+  const reply = await read(messagesReader, body.replace('"LONG"', '9007199254740993'));
+  assert.deepEqual(shortOf(reply).slice(0, 2), ['call a look', 'input 0 {"id":9007199254740993}']);
+});
+
 test('the names of events stand for missing types', async () => {
   const named = [...hi, stopped('end_turn')].map(
     ({ type, ...data }) => `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`,

@@ -25,13 +25,16 @@ export const messagesReader: OpenReader = (context, say) => {
     if (context.stops.includes(stated)) stop = stated;
   }
 
-  function readWhole(message: Json): void {
-    isWhole = true;
-    const { content } = message;
+  function readContent({ content = [] }: Json): void {
     for (const [index, own] of (Array.isArray(content) ? content : [content]).entries()) {
       blocks.begin(index, isObject(own) ? own : { text: own });
       blocks.end(index);
     }
+  }
+
+  function readWhole(message: Json): void {
+    isWhole = true;
+    readContent(message);
     usage.end(message.usage);
     readStop(message);
   }
@@ -41,6 +44,7 @@ export const messagesReader: OpenReader = (context, say) => {
       const index = pieces.wholeNumberIn(piece.index);
       switch (pieces.textOf(piece.type) || name) {
         case 'message_start':
+          readContent(objectOf(piece.message));
           return usage.begin(objectOf(piece.message).usage);
         case 'content_block_start':
           return blocks.begin(index, objectOf(piece.content_block));

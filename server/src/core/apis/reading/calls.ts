@@ -4,8 +4,8 @@ import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import type { ReplyContext, EmitEvent } from '../api.ts';
 import { endedEarly } from '../read-reply.ts';
 import { growingInput, jsonInput, textInput, type InputReader } from './input.ts';
-import { objectsIn } from './loose-json.ts';
-import { restOf } from './pieces.ts';
+import { objectsIn } from '../../../lib/json/loose-json.ts';
+import { jsonIn, jsonTextOf, restOf } from './pieces.ts';
 
 /** A piece of a tool call as an upstream sends it. Texts that it leaves out are empty. */
 export interface SentCall {
@@ -115,7 +115,7 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     own.proof ||= sent.proof;
     own.isCustom ||= sent.isCustom;
     own.isValue ||= sent.isValue === true;
-    if (reader === null && sent.name !== own.name) own.name += sent.name;
+    if (reader === null) own.name = grown(own.name, sent.name);
     if (input === '' || hasEnded) return;
     if (reader === null) own.input += input;
     else rest += reader.add(input, sent.isValue);
@@ -133,6 +133,7 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     get input() {
       return textSoFar();
     },
+    isValue: () => own.isValue === true,
     add: (sent: SentCall) => take(sent, sent.input),
     /** Adds an input of which pieces may have come. */
     addWhole: (sent: SentCall) => take(sent, restOf(textSoFar(), sent.input)),
@@ -145,7 +146,6 @@ function openCall(begin: (sent: SentCall) => InputReader) {
       if (textSoFar() === '') return !mayBeEmpty && !hasEnded && own.name !== '';
       return reader?.isOpen() === true || objectsIn(rest, callsMax).isOpen;
     },
-    /** The name is whole. */
     begin: open,
     end(): void {
       if (hasEnded) return;
@@ -166,10 +166,13 @@ function openCall(begin: (sent: SentCall) => InputReader) {
   };
 }
 
+/** A name may come in pieces, or as all of it so far. */
+const grown = (name: string, next: string) => (next.startsWith(name) ? next : name + next);
+
 /** Some servers melt several calls of a tool into one; others send the same input again. */
 function furtherIn(text: string, rest: string): string[] {
   const { objects } = objectsIn(rest === '' ? '' : text + rest, callsMax);
-  return [...new Set(objects)].slice(1);
+  return [...new Set(objects.map((each) => jsonTextOf(jsonIn(each))))].slice(1);
 }
 
 /** The text in JSON around it, which can be removed only once all of it has come. */

@@ -1,6 +1,7 @@
 import { isObject, objectOf, type Json } from '../../../lib/json.ts';
+import { digitsOf } from '../../../lib/long-integers.ts';
 import { invalidInput } from '../writing.ts';
-import { LooseJson, objectsIn } from './loose-json.ts';
+import { LooseJson, objectsIn } from '../../../lib/json/loose-json.ts';
 import { jsonIn } from './pieces.ts';
 
 /** An absent input, as JSON, Python and JavaScript write it. */
@@ -154,7 +155,7 @@ function isGrown(last: unknown, value: unknown): boolean {
       value.every((each, i) => i >= last.length || isGrown(last[i], each))
     );
   if (typeof last === 'string' && typeof value === 'string') return beginsWith(value, last);
-  return last === value;
+  return digitsOf(last) === digitsOf(value);
 }
 
 /** The length first: to compare a text that was put together copies it. */

@@ -1,15 +1,17 @@
 import { isCount, isObject, isWithinDepth, itemsOf, type Json } from '../../../lib/json.ts';
+import { exactJson, isLong } from '../../../lib/long-integers.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import type { EmitEvent } from '../api.ts';
 import { unproven, type Thought } from '../thoughts.ts';
 
 /** Reads values of upstreams by their evident meaning, whatever their types. */
 
-/** A text, a number as a text, or the joined texts of a list of parts. */
+/** A text, a number as a text with all its digits, or the joined texts of a list of parts. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   if (Array.isArray(value)) return value.map(textOf).join('');
+  if (isLong(value)) return value.rawJSON;
   return isObject(value) ? textOf(value.text ?? value.value) : '';
 }
 
@@ -25,7 +27,7 @@ export const depthMax = 256;
 export function jsonIn(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
-    const inner: unknown = JSON.parse(value);
+    const inner = exactJson(value);
     return isWithinDepth(inner, depthMax) ? inner : value;
   } catch {
     return value;
@@ -83,6 +85,8 @@ const meanings: readonly [FinishReason | 'broken' | null, RegExp][] = [
     'stop',
     /^(?!\w*(?:error|fail|abort|cancel|time|interrupt|length|max|limit|trunc|filter|safety|refus))(?:stop|end|eos|complete|finish|done|pause|image_other|no_image)/,
   ],
+  // Gemini's words for a faulty call name its filter of calls, too.
+  ['broken', /malformed_function|unexpected_tool/],
   [
     'filter',
     /filter|safety|language|recitation|blocklist|prohibited|spii|armor|refus|sensitive|toxic|guardrail|block|moderat|policy|unsafe|harm|viol(?:at|en)|flag|nsfw|sexual|(?:^|_)risk|censor|copyright|jailbreak|hate/,
@@ -155,11 +159,15 @@ export type SentThought = Pick<Thought, 'form' | 'text'> & Partial<Thought>;
 
 export type Thoughts = ReturnType<typeof replyThoughts>;
 
+/** MiniMax's form of reasoning: each piece has all that came before it, as in its content. */
+const growingFormat = 'MiniMax-response-v1';
+
 /** Numbers the thoughts of a reply. */
 export function replyThoughts(say: EmitEvent) {
   const open = new Map<string, { index: number; format: string | null }>();
   let count = 0;
   let hasAny = false;
+  let isGrowing = false;
   /** The text since the last proof. */
   let said = '';
 
@@ -174,12 +182,16 @@ export function replyThoughts(say: EmitEvent) {
   return {
     plain,
     hasAny: () => hasAny,
+    /** Whether pieces have all that came before them. */
+    isGrowing: () => isGrowing,
     /** A piece of the thought with this key. Data and what follows a signature are new thoughts. */
     piece(key: string, given: SentThought): void {
       const { form, text: sent, signature = null, id = null, format = null } = given;
       if (sent === '' && signature === null) return;
       // Some servers repeat all of a thought with its signature.
-      const isRepeat = signature !== null && sent.startsWith(said);
+      const isWhole = signature !== null || (format === growingFormat && said !== '');
+      const isRepeat = isWhole && sent.length >= said.length && sent.startsWith(said);
+      isGrowing ||= isRepeat && signature === null && sent.length > said.length;
       const text = isRepeat ? sent.slice(said.length) : sent;
       const same = open.get(key);
       const isSame = same !== undefined && (same.format ?? format) === (format ?? same.format);

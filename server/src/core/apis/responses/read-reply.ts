@@ -68,7 +68,7 @@ export const responsesReader: OpenReader = (context, say) => {
       if (type === 'response.output_item.added') return items.begin(objectOf(piece.item), at);
       if (type === 'response.output_item.done') return items.addWhole(objectOf(piece.item), at);
       const end = /^response\.(completed|done|incomplete|failed|cancelled)$/.exec(type)?.[1];
-      if (end) return readEnd({ usage: piece.usage, ...objectOf(piece.response) }, end);
+      if (end) return readEnd(responseIn(piece), end);
       if (Array.isArray(piece.output) || 'output_text' in piece) readEnd(piece, 'completed');
     },
     isOver: () => isOver,
@@ -79,6 +79,12 @@ export const responsesReader: OpenReader = (context, say) => {
     cut: calls.cut,
   };
 };
+
+/** The response of the last event, which may have usage and error beside it. */
+function responseIn({ usage, error, response }: Json): Json {
+  const own = objectOf(response);
+  return { usage, ...own, error: own.error ?? error };
+}
 
 /** The error of a response that has only calls which the caller would have to carry out. */
 function lackIn({ output }: Json, { hasAny }: ReturnType<typeof replyItems>): Json | null {

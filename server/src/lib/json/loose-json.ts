@@ -114,6 +114,10 @@ export class LooseJson {
     if (this.#escape !== '') return this.#readEscape(sign, at);
     plain.lastIndex = at;
     const run = plain.exec(piece)?.[0] ?? sign;
+    if (sign === '\\' && /["\\/bfnrt]/.test(piece[at + 1] ?? '')) {
+      this.#strict += sign + piece[at + 1];
+      return at + 2;
+    }
     if (sign === '\\') this.#escape = sign;
     else if (sign === this.#quote) {
       this.#strict += '"';
