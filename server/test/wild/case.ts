@@ -17,8 +17,8 @@ export interface Answer {
   /** Values, or texts such as `[DONE]`, that arrive as the data of one server-sent event each. */
   events?: unknown[];
   json?: unknown;
-  /** Compresses the body, although nobody asked for it. */
-  encoding?: 'gzip' | 'deflate' | 'br';
+  /** Compresses the body, although nobody asked for it; `raw` and `cut` lack headers or an end. */
+  encoding?: 'gzip' | 'deflate' | 'br' | 'raw' | 'cut';
   /** The connection breaks after the body. */
   breaks?: boolean;
 }

@@ -29,6 +29,8 @@ const rows: Record<string, Row> = {
   hidden: { adapter: 'openai', more: 'hidden_tokens: true' },
   /** Learns which fields of messages the server refuses. */
   learning: { adapter: 'openai' },
+  /** Learns what the server refuses otherwise. */
+  habits: { adapter: 'openai' },
   groq: { adapter: 'openai', options: '{ message_fields: [name] }' },
   openai: { adapter: 'openai', options: '{ developer_role: true, custom_tools: true }' },
   messages: { adapter: 'anthropic' },

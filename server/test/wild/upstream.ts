@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { bodyOf, serveHttp } from '../lib/local-server.ts';
 import type { Answer, Case, Json } from './case.ts';
 
@@ -12,7 +12,13 @@ export interface WildUpstream {
   close(): Promise<void>;
 }
 
-const encoders = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+const encoders = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  raw: deflateRawSync,
+  cut: (text: string) => gzipSync(text).subarray(0, -8),
+};
 
 export async function openUpstream(): Promise<WildUpstream> {
   let scene: Case | null = null;

@@ -36,6 +36,12 @@ export const cacheMarkShape: Shape = { fields: { type: text } };
 /** Names that an upstream's definition may list. */
 export const optionalNames: readonly string[] = [...Object.keys(optionalFields), cacheMark];
 
+/**
+ * In place of fields: what the server has refused otherwise, as templates of some models do for a
+ * message of the system behind others, and Mistral for ids of calls that have no 9 characters.
+ */
+export const habits = { systemFirst: 'system first', shortIds: 'ids of 9' } as const;
+
 /** Fields of a message that an upstream's definition may list. */
 export const messageFields: readonly string[] = [
   'name',

@@ -7,29 +7,19 @@ import type { StreamReply } from './streamed-reply.ts';
 
 /** Decodes bodies that a server compressed although it was asked not to. */
 
-const { Z_SYNC_FLUSH } = zlib.constants;
-/** Each gives out what it can decode at once, because the rest of a stream may be far away. */
-const decoders: Readonly<Record<string, () => Transform>> = {
-  gzip: () => zlib.createGunzip({ flush: Z_SYNC_FLUSH }),
-  'x-gzip': () => zlib.createGunzip({ flush: Z_SYNC_FLUSH }),
-  deflate: () => zlib.createInflate({ flush: Z_SYNC_FLUSH }),
-  'deflate-raw': () => zlib.createInflateRaw({ flush: Z_SYNC_FLUSH }),
+const { Z_SYNC_FLUSH: flush, Z_FINISH } = zlib.constants;
+/**
+ * Each gives out what it can decode at once, because the rest of a stream may be far away.
+ * `finishFlush`: what is done at the end of the bytes.
+ */
+const decoders: Readonly<Record<string, (finishFlush: number) => Transform>> = {
+  gzip: (finishFlush) => zlib.createGunzip({ flush, finishFlush }),
+  'x-gzip': (finishFlush) => zlib.createGunzip({ flush, finishFlush }),
+  deflate: (finishFlush) => zlib.createInflate({ flush, finishFlush }),
+  'deflate-raw': (finishFlush) => zlib.createInflateRaw({ flush, finishFlush }),
   br: () => zlib.createBrotliDecompress(),
   zstd: () => zlib.createZstdDecompress(),
 };
-
-/**
- * The reply's body in plain form. Throws a FetchError `too_large` if that has more than `maxBytes`,
- * and `protocol` if it cannot be decoded.
- */
-export function decodeBody(
-  { headers, body }: Pick<StreamReply, 'headers' | 'body'>,
-  maxBytes: number,
-): AsyncIterable<Uint8Array> {
-  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  const open = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
-  return open === undefined ? body : decodeWith(body, open(), maxBytes);
-}
 
 /** The first bytes of the codings that have some. */
 const marks: readonly [coding: string, mark: string][] = [
@@ -40,25 +30,33 @@ const marks: readonly [coding: string, mark: string][] = [
 /** How files that are not compressed begin. */
 const plainStart = /^(?:\x89PNG|\xff\xd8\xff|RIFF|GIF8|....ftyp|ID3|.E\xdf\xa3|OggS|fLaC|%PDF)/s;
 
+/** How a text such as JSON or a stream of events begins. Brotli has no mark of its own. */
+const textStart = /^[\s[{:<a-z][\s\x20-\x7e]+$/i;
+
 /**
- * As `decodeBody`, for a file or JSON. Its first bytes tell more than its label: stores give out
- * compressed files without a label, and plain ones with that of a compressed one.
+ * The reply's body in plain form. Its first bytes tell more than its label: stores give out
+ * compressed files without a label, and plain ones with that of a compressed one. Throws a
+ * FetchError `too_large` if that has more than `maxBytes`, and `protocol` if it cannot be decoded.
+ * `isOfJson`: it shows by itself whether it is whole, so it may lack the end of its coding.
  */
 export async function* decodeFile(
   { headers, body }: Pick<StreamReply, 'headers' | 'body'>,
   maxBytes: number,
+  isOfJson = false,
 ): AsyncGenerator<Uint8Array> {
-  const { head, stream } = await readHead(body, 8);
+  const { head, stream } = await readHead(body, 16);
   const start = Buffer.from(head).toString('latin1');
   const [found] = marks.find(([, mark]) => start.startsWith(mark)) ?? [];
   const labels = (headers['content-encoding'] ?? '').split(',');
-  const label = plainStart.test(start) ? '' : labels.at(-1)!.trim().toLowerCase();
+  const isPlain = plainStart.test(start) || textStart.test(start);
+  const label = isPlain ? '' : labels.at(-1)!.trim().toLowerCase();
   const encoding = found ?? (/gzip|zstd/.test(label) ? '' : rawIf(label, head));
-  const plain = decodeBody({ headers: { 'content-encoding': encoding }, body: stream }, maxBytes);
+  const open = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+  const plain = open ? decodeWith(stream, open(isOfJson ? flush : Z_FINISH), maxBytes) : stream;
   const rest = labels.slice(0, -1).join();
   yield* rest === ''
     ? plain
-    : decodeFile({ headers: { 'content-encoding': rest }, body: plain }, maxBytes);
+    : decodeFile({ headers: { 'content-encoding': rest }, body: plain }, maxBytes, isOfJson);
 }
 
 /** Some servers send deflate without the head that zlib gives it. */

@@ -2,10 +2,11 @@ import { readReply, readWhole, ReplyBroken, type WholeReply } from '../../core/a
 import type { CallSettings, ApiDialect, OpenReader, WrittenCall } from '../../core/apis/api.ts';
 import { replyContextOf } from '../../core/apis/writing.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
+import { habits } from '../../core/chat/optional-fields.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
 import type { Usage } from '../../core/chat/usage.ts';
 import { ApiError } from '../../core/errors.ts';
-import { decodeBody } from '../../lib/outbound/decode.ts';
+import { decodeFile } from '../../lib/outbound/decode.ts';
 import type { Json } from '../../lib/json.ts';
 import { FetchError, isSuccess, type StreamReply } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
@@ -82,7 +83,7 @@ export function createChat(
     const faults = explainFaults(wire, (error) => wire.inBand(error, headers, model));
     const context = replyContextOf(call.request_id, call.conversation, names);
     const bytes = stream ? readPaced(reply, firstMs, idleMs) : reply.body;
-    const body = decodeBody({ headers, body: bytes }, maxBytes);
+    const body = decodeFile({ headers, body: bytes }, maxBytes, true);
     if (!stream) return wholeOf(await readWhole(body, form.open, context), faults);
     // If the call limits the time to the first byte, wait for that byte before returning.
     const patienceMs = call.first_byte_seconds ? call.first_byte_seconds * 1000 : peekMs;
@@ -96,7 +97,9 @@ export function createChat(
     const cacheControl = call.cacheControl && form.dialect.cacheControl;
     const write = (conversation: Conversation) => {
       const fields = [...form.dialect.message_fields].filter((field) => !refused.has(field));
-      const dialect = { ...form.dialect, cacheControl, message_fields: new Set(fields) };
+      const learned = Object.values(habits).filter((habit) => refused.has(habit));
+      const message_fields = new Set([...fields, ...learned]);
+      const dialect = { ...form.dialect, cacheControl, message_fields };
       const written = form.write(conversation, call, dialect);
       return { conversation, written, sent: body.write(written.body) };
     };
@@ -116,7 +119,7 @@ export function createChat(
           return { ...outcome, ignored: written.ignored };
         }
         const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written) : [];
-        if (named.length === 0) return outcome;
+        if (named.every((field) => refused.has(field))) return outcome;
         for (const field of named) refused.add(field);
         made = write(conversation);
       }
@@ -132,7 +135,7 @@ async function refusalIn(
   wire: OpenaiWire,
 ): Promise<CallFailure> {
   const { status, headers } = reply;
-  const body = await headOf(decodeBody(reply, errorMaxBytes));
+  const body = await headOf(decodeFile(reply, errorMaxBytes, true));
   return wire.refusal({ status, headers, body }, model);
 }
 
@@ -146,8 +149,16 @@ function unansweredBy(error: unknown, wire: OpenaiWire): ChatOutcome {
 
 type ToolNames = WrittenCall['names'];
 
-/** The fields of messages that a refusal names, in quotes or as the end of a path. */
+const habitWords: readonly [habit: string, words: RegExp][] = [
+  [habits.systemFirst, /\bsystem message must be (?:at the (?:beginning|start)|(?:the )?first)/i],
+  [habits.shortIds, /\btool call id\b.{0,200} must be .{0,60}length of 9/i],
+];
+
+/** The habits of the server that a refusal shows, or the fields that it names. */
 function fieldsIn(message: string, { fields }: WrittenCall): string[] {
+  const habit = habitWords.find(([, words]) => words.test(message));
+  if (habit !== undefined) return [habit[0]];
+  // In quotes or as the end of a path.
   return [...fields].filter((field) => new RegExp(`['"\`.]${field}\\b`).test(message));
 }
 

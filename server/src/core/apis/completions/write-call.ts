@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import type { Json } from '../../../lib/json.ts';
 import type * as chat from '../../chat/conversation.ts';
-import { cacheMark, optionalFields } from '../../chat/optional-fields.ts';
+import { cacheMark, habits, optionalFields } from '../../chat/optional-fields.ts';
 import { givenFields } from '../../check.ts';
 import type { CallSettings, ApiDialect, WrittenCall } from '../api.ts';
 import * as common from '../writing.ts';
@@ -133,21 +134,24 @@ function messagesOf(writing: CompletionsContext): Json[] {
 }
 
 /**
- * From Responses, consecutive turns of the system and the developer are one message where both have
- * one role, because the templates of many models take only one.
+ * Consecutive turns of the system and the developer are one message where both have one role,
+ * because the templates of many models take only one.
  */
 function joinedTurns({
-  conversation: { api, turns },
+  conversation: { turns },
   dialect,
 }: CompletionsContext): readonly chat.Turn[] {
-  if (api !== 'responses' || dialect.developer) return turns;
+  if (dialect.developer) return turns;
   const isSystem = ({ by }: chat.Turn) => by === 'system' || by === 'developer';
   const joined: chat.Turn[] = [];
   for (const turn of turns) {
     const last = joined.at(-1);
     if (!isSystem(turn)) joined.push(turn);
     else if (last && isSystem(last)) for (const block of turn.blocks) last.blocks.push(block);
-    else joined.push({ ...turn, blocks: [...turn.blocks] });
+    else {
+      const by = last && dialect.message_fields.has(habits.systemFirst) ? 'user' : turn.by;
+      joined.push({ ...turn, by, blocks: [...turn.blocks] });
+    }
   }
   return joined;
 }
@@ -288,5 +292,7 @@ function callOf(call: chat.CallBlock, proofs: Proofs, writing: CompletionsContex
 
 /** OpenAI takes 40 characters. Other servers may have put more than a name into an id. */
 function idOf(call: string, { dialect }: CompletionsContext): string {
+  if (dialect.message_fields.has(habits.shortIds) && !/^[a-z\d]{9}$/i.test(call))
+    return hash('sha256', call).slice(0, 9);
   return dialect.developer ? common.shortId(call, 40) : call;
 }

@@ -127,7 +127,11 @@ describe('a call', () => {
     [
       'answers by a schema',
       { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } },
-      { output_config: { format: { type: 'json_schema', schema } } },
+      {
+        output_config: {
+          format: { type: 'json_schema', schema: { ...schema, additionalProperties: false } },
+        },
+      },
     ],
     [
       'has fields without a form there',

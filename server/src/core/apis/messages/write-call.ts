@@ -9,6 +9,7 @@ import * as common from '../writing.ts';
 import { givenFields, isFilled } from '../../check.ts';
 import type { CallSettings, ApiDialect, WrittenCall } from '../api.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
+import { schemaForClaude } from './schema.ts';
 
 /** How the models of services with Anthropic's Messages API differ. */
 export interface MessagesDialect extends ApiDialect {
@@ -59,7 +60,13 @@ export function writeMessagesCall(
 }
 
 function samplingOf(thinking: Json | undefined, writing: MessagesContext): Json {
-  const { temperature, top_p, top_k } = writing.conversation.settings;
+  const { api, settings } = writing.conversation;
+  const { top_p, top_k } = settings;
+  // OpenAI's temperatures go up to 2, Anthropic's up to 1.
+  const temperature =
+    api === 'messages' || settings.temperature === null
+      ? settings.temperature
+      : Math.min(settings.temperature, 1);
   // Anthropic refuses them beside thinking, and its newer models `top_p` beside a temperature.
   const takesAny = writing.dialect.sampling && !isOn(thinking);
   const all = { temperature, top_p: temperature !== null && top_p === 1 ? null : top_p, top_k };
@@ -76,9 +83,17 @@ function configOf(thinking: Json | undefined, writing: MessagesContext): Json | 
   if (format?.type === 'json') common.omitField(writing, 'format');
   const config = givenFields({
     effort: level === 'minimal' ? 'low' : level,
-    format: format?.type === 'schema' ? { type: 'json_schema', schema: format.schema } : null,
+    format:
+      format?.type === 'schema'
+        ? { type: 'json_schema', schema: schemaOf(format.schema, writing) }
+        : null,
   });
   return Object.keys(config).length > 0 ? config : undefined;
+}
+
+/** Callers of Anthropic's API know what schemas it takes. */
+function schemaOf(schema: Json, { conversation }: MessagesContext): unknown {
+  return conversation.api === 'messages' ? schema : schemaForClaude(schema);
 }
 
 /** Null if the effort is missing or unknown. */
@@ -145,7 +160,10 @@ function toolOf(
   return {
     name: writing.names.short(name),
     ...(isFilled(description) && { description }),
-    input_schema: parameters ?? common.anyObject,
+    input_schema:
+      parameters && strict === true
+        ? schemaOf(parameters, writing)
+        : (parameters ?? common.anyObject),
     ...(strict === true && { strict }),
     ...common.cacheControlOf(mark, writing),
   };
@@ -175,11 +193,16 @@ interface Message {
 function turnsOf(writing: MessagesContext): Json {
   const messages: Message[] = [];
   const system: Json[] = [];
-  for (const turn of writing.conversation.turns) {
+  const { turns } = writing.conversation;
+  const isOfSystem = ({ by }: chat.Turn) => by === 'system' || by === 'developer';
+  const last = turns.findLastIndex((turn) => !isOfSystem(turn));
+  for (const [at, turn] of turns.entries()) {
     const blocks = blocksOf(turn, writing);
-    if (turn.by === 'system' || turn.by === 'developer')
-      for (const block of blocks) system.push(block);
-    else if (blocks.length > 0) addMessage(messages, turn.by, blocks);
+    // Behind the answer that would be last it asks for the next one.
+    const isAsking = at > last && turns[last]?.by === 'assistant';
+    const by = isOfSystem(turn) && isAsking ? 'user' : turn.by;
+    if (by === 'system' || by === 'developer') for (const block of blocks) system.push(block);
+    else if (blocks.length > 0) addMessage(messages, by, blocks);
   }
   // Anthropic wants the results of tools first.
   const isOther = ({ type }: Json) => Number(type !== 'tool_result');
@@ -188,9 +211,9 @@ function turnsOf(writing: MessagesContext): Json {
   if (messages.length === 0 && system.length === 0) throw saysNothing(writing.conversation);
   if (messages.length === 0) return { messages: [{ role: 'user', content: system }] };
   // Anthropic refuses a text that is to be continued if it ends with white space.
-  const last = messages.at(-1)!;
-  const block = last.content.at(-1)!;
-  if (last.role === 'assistant' && block.type === 'text') block.text = String(block.text).trimEnd();
+  const end = messages.at(-1)!;
+  const block = end.content.at(-1)!;
+  if (end.role === 'assistant' && block.type === 'text') block.text = String(block.text).trimEnd();
   const isMarked = system.some((block) => cacheMark in block);
   const said = system.map(({ text }) => text).join('\n\n');
   return { system: isMarked ? system : said || undefined, messages };
