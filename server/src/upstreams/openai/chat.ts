@@ -71,7 +71,7 @@ export function createChat(
     const reply = await tools.fetch.stream({
       url: wire.url + form.path,
       method: 'POST',
-      headers: { ...wire.headers, ...sent.headers, accept },
+      headers: { ...wire.headers, ...wire.idOf(call.request_id), ...sent.headers, accept },
       body: sent.body,
       maxBytes,
       idleTimeoutMs: Math.max(2 * firstMs, idleMs),

@@ -38,7 +38,7 @@ export function createImages(wire: OpenaiWire, options: OpenaiOptions, tools: Up
       files.length === 0 ? asJson(job.model, fields) : asForm(job.model, fields, files);
     const reply = await wire.request(path, {
       method: 'POST',
-      headers: { ...headers, accept: 'application/json' },
+      headers: { ...headers, ...wire.idOf(job.request_id), accept: 'application/json' },
       body,
       maxBytes: replyMaxBytes,
       timeoutMs: options.start_seconds * 1000,

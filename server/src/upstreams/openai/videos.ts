@@ -51,7 +51,7 @@ export function createVideos(
       const { headers, body } = await videoBody(job, kind, callback, tools);
       const reply = await wire.request('/videos', {
         method: 'POST',
-        headers: { ...headers, accept: 'application/json' },
+        headers: { ...headers, ...wire.idOf(job.request_id), accept: 'application/json' },
         body,
         maxBytes: startMaxBytes,
         timeoutMs: startMs,

@@ -35,6 +35,8 @@ export function createWire(
   const { key, url: given } = settings;
   const url = given.endsWith(basePath) ? given : given + basePath;
   const headers = headersOf(key);
+  const isOpenai = /(^|\.)openai\.com$/.test(new URL(url).hostname);
+  const idHeader = isOpenai ? 'x-client-request-id' : 'x-request-id';
 
   /** Removes our key and all addresses from a text of the server. */
   function clean(text: string): string {
@@ -67,6 +69,8 @@ export function createWire(
   return {
     url,
     headers,
+    /** The header that lets the logs of the server name our request. */
+    idOf: (request_id: string) => ({ [idHeader]: request_id }),
     clean,
     refusal,
     /** The outcome of a call without a reply. Rethrows errors that are not of the network. */
