@@ -39,6 +39,7 @@ const names = [
   'first-token',
   'polls',
   'streams',
+  'traces',
   'held',
   'shares',
   'pages',

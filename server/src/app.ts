@@ -273,6 +273,7 @@ function workerDeps(services: Services, config: Config, times: Times) {
     spool,
     upstreams,
     log,
+    tracer: services.tracer,
     hints,
     ...services.fetches,
     catalog: () => services.catalog.current(),

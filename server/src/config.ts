@@ -6,6 +6,7 @@ import { mailParameters } from './lib/mail.ts';
 import { because, judgeOperatorUrl } from './lib/outbound/address.ts';
 import { faultOfParameters, type Parameters } from './lib/outbound/parameters.ts';
 import { isOneOf } from './lib/records.ts';
+import { samplers } from './lib/trace.ts';
 import { databaseParameters, faultOfDatabaseUrl } from './lib/sql/address.ts';
 import { messageOf } from './lib/unknown.ts';
 
@@ -251,6 +252,51 @@ export const settings = {
     ),
     secret: true as const,
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    ...address(
+      { schemes: ['https', 'http'], takesQuery: false },
+      'must be an https or http address, such as http://localhost:4318',
+      'Collector that gets [traces](operating/monitoring.md#traces), by OTLP over HTTP as JSON: `/v1/traces` below this address. Unset: no traces.',
+    ),
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    read: (given: string) => {
+      const pairs = pairsIn(given);
+      if (Object.entries(pairs).some(([name, value]) => !isHeader(name, value)))
+        throw new ConfigError('has a name or a value that no header can carry.');
+      return pairs;
+    },
+    default: null,
+    secret: true as const,
+    says: 'Headers for the collector: `NAME=VALUE`, comma-separated and percent-encoded.',
+  },
+  OTEL_SERVICE_NAME: matching(
+    /^\S.{0,199}$/u,
+    'must be one line of at most 200 characters.',
+    'farebox',
+    'The name of the service in traces.',
+  ),
+  OTEL_RESOURCE_ATTRIBUTES: {
+    read: pairsIn,
+    default: null,
+    says: 'Attributes of this installation in traces: `deployment.environment.name=live,NAME=VALUE`, percent-encoded.',
+  },
+  OTEL_TRACES_SAMPLER: oneOf(
+    samplers,
+    'parentbased_always_on',
+    'The rule by which [traces are recorded](operating/monitoring.md#which-calls-are-traced).',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: number(0, 1, '1', 'The part of the traces for samplers with `ratio`.'),
+  FAREBOX_TRACE_UPSTREAMS: {
+    read: (given: string) => {
+      const names = given.split(',').map((each) => each.trim());
+      const wrong = names.find((name) => name !== '' && !/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name));
+      if (wrong === undefined) return names.filter((name) => name !== '');
+      throw new ConfigError(`"${wrong}" is not the name of an upstream, such as vllm.`);
+    },
+    default: '',
+    says: 'Upstreams that get the [trace context](operating/monitoring.md#what-others-see) of calls, comma-separated: those that you run yourself.',
+  },
   FAREBOX_LOG_LEVEL: oneOf(
     ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
     'info',
@@ -473,6 +519,29 @@ function siteLinks(given: string): [text: string, href: string][] {
       throw new ConfigError('must be TEXT=ADDRESS, …, with addresses that begin with https://.');
     return [text, href!];
   });
+}
+
+/** `name=value` pairs, comma-separated and percent-encoded, as W3C Baggage has them. */
+function pairsIn(given: string): Record<string, string> {
+  const named = given.split(',').filter((pair) => pair.trim() !== '');
+  const pairs = named.map((pair) => {
+    const [, name, value] = /^\s*([^=\s]{1,200})\s*=\s*(.{0,4000}?)\s*$/.exec(pair) ?? [];
+    if (name === undefined) throw new ConfigError('must be NAME=VALUE, …, percent-encoded.');
+    return [name, value!].map(decoded);
+  });
+  return Object.fromEntries(pairs);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ConfigError('must be percent-encoded: write % as %25.');
+  }
+}
+
+function isHeader(name: string, value: string): boolean {
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value);
 }
 
 function databaseUrl(given: string): string {

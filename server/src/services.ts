@@ -16,6 +16,7 @@ import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import { throttleLog } from './lib/log-throttle.ts';
+import type { Tracer } from './lib/trace.ts';
 import type { Database } from './lib/sql/sql.ts';
 import { messageOf } from './lib/unknown.ts';
 import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
@@ -31,6 +32,7 @@ import { openReports, type ReportEvent } from './operations/operator-events.ts';
 import { openRefusals, type Refusals } from './operations/accounts/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './catalog/catalog.ts';
+import { openTraces } from './traces.ts';
 import { openStorage } from './storage/index.ts';
 import { readAtOnce } from './storage/inspect.ts';
 import { Spool } from './storage/spool.ts';
@@ -86,6 +88,8 @@ export interface Services {
   fetches: OutboundFetches;
   /** The blockchains that are read for deposits. */
   chains: Chains;
+  /** Null: traces are off. */
+  tracer: Tracer | null;
   /** Sends e-mail; null if no server is configured. */
   mail: Mail['send'] | null;
   /** Delivers events to the operator; null if no receiver is configured. */
@@ -128,6 +132,8 @@ export interface ServicesOptions {
   beatMs: number;
   /** A standby that is further behind answers no calls. */
   standbyLagMs: number;
+  /** How long spans of traces are gathered before they are sent. */
+  tracesMs: number;
   /** How long a call waits for its account's share to have a file decoded. */
   shareWaitMs: number;
 }
@@ -147,7 +153,8 @@ export async function openServices({
   const metrics = createMetrics();
   const fetches = openFetches(config, options);
   const chains = options.chains ?? (await openDeposits(config, fetches.trusted));
-  const connected = connect(config, fetches, options.upstreams);
+  const tracer = await openTraces(config, fetches.trusted, log, options.tracesMs);
+  const connected = connect(config, fetches, options.upstreams, tracer);
   const upstreams = connected.live;
   const known = [...builtIn, ...(options.upstreams?.keys() ?? [])];
   const catalog = await openModels(config, connected, known, log);
@@ -196,11 +203,11 @@ export async function openServices({
     asked?.stop();
     await refusals.flush();
     await hints.close();
-    await connected.close();
+    await Promise.all([connected.close(), tracer?.close()]);
     await Promise.all([...Object.values(fetches).map((each) => each?.close()), catalog.close()]);
   };
   const models = { catalog, overrides, upstreams, connected };
-  const stores = { db, storage, spool, log, metrics };
+  const stores = { db, storage, spool, log, metrics, tracer };
   const outside = { fetches, chains, mail: mail?.send ?? null, receiver: receiverOf(config) };
   const addresses = { links, secrets };
   const work = { operations, events, hints, circuit, refusals, blocked, ...watched };
@@ -400,11 +407,13 @@ function connect(
   config: Config,
   fetches: OutboundFetches,
   given?: ReadonlyMap<string, Upstream>,
+  tracer: Tracer | null = null,
 ): Upstreams {
-  const { variable } = config;
+  const { variable, FAREBOX_TRACE_UPSTREAMS: told } = config;
   const tools = toolsOf(config, fetches);
   const own = given ?? ownUpstreams(config, tools.download);
-  return openUpstreams(own, variable, tools, hideInLogs);
+  const traces = tracer && { tracer, tellsContext: (name: string) => told.includes(name) };
+  return openUpstreams(own, variable, tools, hideInLogs, traces);
 }
 
 function ownUpstreams(config: Config, download: UpstreamTools['download']): Map<string, Upstream> {

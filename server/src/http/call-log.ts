@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isUuid } from '../lib/id.ts';
 import { clean } from '../lib/log.ts';
+import { keepingSpan } from '../lib/trace.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { callerIdOf } from './call.ts';
 
@@ -24,14 +25,15 @@ export function logCalls(app: FastifyInstance, log: FastifyBaseLogger): void {
 
 /** For a call that is refused before the hooks. */
 export function logAtEnd(req: FastifyRequest, reply: FastifyReply, log: FastifyBaseLogger): void {
-  reply.raw.once('close', () => {
+  const write = () => {
     const route = req.routeOptions.url;
     log[isQuiet(req.method, route) ? 'debug' : 'info'](factsOf(req, reply, route), 'call');
-  });
+  };
+  reply.raw.once('close', keepingSpan(write));
 }
 
 /** The caller has written nothing of it except a number, which `callerIdOf` checks for secrets. */
-function factsOf(req: FastifyRequest, { raw, elapsedTime }: FastifyReply, route = 'none') {
+export function factsOf(req: FastifyRequest, { raw, elapsedTime }: FastifyReply, route = 'none') {
   return {
     [clean]: true,
     call_id: req.id,
@@ -60,7 +62,7 @@ function idIn(of: unknown, name: string): string | undefined {
  * Health checks, metrics, pages with their files, and the questions that browsers ask before a call
  * of another origin.
  */
-function isQuiet(method: string, route: string | undefined): boolean {
+export function isQuiet(method: string, route: string | undefined): boolean {
   return method === 'OPTIONS' || isOutside(route);
 }
 

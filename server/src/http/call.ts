@@ -5,6 +5,7 @@ import { idempotencyKey } from '../core/request/fingerprint.ts';
 import { metadataHeader, metadataIn } from '../core/request/metadata.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { redact } from '../lib/log.ts';
+import { activeSpan } from '../lib/trace.ts';
 import { demandFreeJob, type CallTrace } from '../operations/requests/submit.ts';
 import type { CallDeps, CatalogDeps, KeyedRequest } from './deps.ts';
 import { usualHeaders } from './speaks-messages.ts';
@@ -35,6 +36,7 @@ export function traceCall(req: FastifyRequest, reply: FastifyReply): CallTrace {
   };
   return {
     caller_id: callerIdOf(req),
+    traceparent: activeSpan()?.recorded() ?? null,
     willCreate(request_id, model_id) {
       demandAwaited(reply);
       req.model_id = model_id;

@@ -29,6 +29,7 @@ import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstreams } from '../upstreams/index.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Tracer } from '../lib/trace.ts';
 import type { PageEvents } from './page-events.ts';
 import type { Times } from './times.ts';
 import type { Grant, StreamGrants } from './stream-grants.ts';
@@ -46,6 +47,8 @@ export interface CallDeps {
     warn(fields: object, message: string): void;
   };
   metrics: Metrics;
+  /** Null: traces are off. */
+  tracer: Tracer | null;
   /** The metrics of all processes at this address, as text. */
   figures: () => Promise<string>;
   links: Links;

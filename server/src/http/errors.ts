@@ -8,6 +8,7 @@ import { JsonError } from '../lib/json.ts';
 import { LogThrottle } from '../lib/log-throttle.ts';
 import { isUnavailable } from '../lib/sql/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
+import { activeSpan } from '../lib/trace.ts';
 import { codeOf, fieldOf } from '../lib/unknown.ts';
 import { Refusal } from '../operations/refused.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
@@ -41,6 +42,7 @@ function tellRefused({ code, message, cause, expected }: ApiError, req: FastifyR
 /** Sends the error, and logs what the caller may not see. */
 export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asApiError(thrown);
+  activeSpan()?.note({ 'farebox.error_code': error.code });
   if (error.code === 'capacity_unavailable') tellRefused(error, req);
   else if (error.status >= 500 && error.code !== 'submit_failed') {
     const level = error.code === 'internal_error' ? 'error' : 'warn';

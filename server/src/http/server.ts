@@ -30,6 +30,7 @@ import { mountWeb } from './session/mount.ts';
 import { asksForPage, noPage } from './session/pages.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
 import { noStore, usualHeaders } from './speaks-messages.ts';
+import { traceCalls } from './trace-calls.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';
 
 /** Longer than load balancers keep an idle connection, so that they close it before we do. */
@@ -107,6 +108,7 @@ export function createServer(
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
     return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
   });
+  if (deps.tracer) traceCalls(app, deps.tracer);
   logCalls(app, logger);
   bound(app, deps);
   refuseMalformed(app, logger);

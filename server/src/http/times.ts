@@ -53,6 +53,8 @@ export interface Times {
   beatMs: number;
   /** A standby that is further behind the primary answers no calls. */
   standbyLagMs: number;
+  /** How long spans of traces are gathered before they are sent. */
+  tracesMs: number;
 }
 
 export const usualTimes: Times = {
@@ -81,4 +83,5 @@ export const usualTimes: Times = {
   storageMs: 5_000,
   beatMs,
   standbyLagMs: lagMaxSeconds * 1000,
+  tracesMs: 2_000,
 };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, test } from 'node:test';
+import { activeSpan, inSpan, type TraceSpan } from './trace.ts';
 import { batch, BatchFull, type BatchOptions } from './batch.ts';
 
 /** A `many` whose batches return when the test lets them. */
@@ -253,4 +254,22 @@ describe('too many waiting', () => {
     batches[2]!.answer();
     assert.equal(await again, '5');
   });
+});
+
+test('a batch belongs to no span, and each call goes on in its own', async () => {
+  const within: unknown[] = [];
+  const one = batch(
+    async (items: string[]) => {
+      within.push(activeSpan());
+      return items;
+    },
+    { max: 10 },
+  );
+  const call = (span: TraceSpan) => inSpan(span, async () => [await one('item'), activeSpan()]);
+  const spans = [{}, {}] as [TraceSpan, TraceSpan];
+  assert.deepEqual(await Promise.all(spans.map(call)), [
+    ['item', spans[0]],
+    ['item', spans[1]],
+  ]);
+  assert.deepEqual(within, [undefined]);
 });

@@ -1,3 +1,4 @@
+import { outsideSpans } from './trace.ts';
 import { errorOf } from './unknown.ts';
 
 /**
@@ -67,7 +68,7 @@ export function batch<T, R>(
   function schedule(): void {
     if (scheduled || running >= concurrency || waiting.length === 0) return;
     scheduled = true;
-    setImmediate(gather, 1, performance.now());
+    outsideSpans(() => setImmediate(gather, 1, performance.now()));
   }
 
   function gather(turn: number, since: number): void {

@@ -1,5 +1,6 @@
 import pino, { type Logger } from 'pino';
 import { basicOf } from './outbound/address.ts';
+import { activeSpan } from './trace.ts';
 
 /** Matches everything that looks like a secret, ours or an upstream's, anywhere in a line. */
 const secrets = [
@@ -133,10 +134,14 @@ export function createLog(
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: serializeError },
+      mixin: () => activeSpan()?.ids ?? noSpan,
+      mixinMergeStrategy: (line, ids) => (ids === noSpan ? line : { ...line, ...ids }),
     },
     lineSink(out),
   );
 }
+
+const noSpan = {};
 
 /** Several processes may share a pipe; the system never parts writes of up to so many bytes. */
 const wholeMax = 4_096;

@@ -10,12 +10,20 @@ import {
 import { keyName } from '../core/catalog/upstream-key.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { adapters, unsupportedBy } from './adapters.ts';
+import { traceFetch, traceUpstream, type Traces } from './traces.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
 
-function speaking(name: AdapterName, settings: UpstreamSettings, tools: UpstreamTools): Upstream {
+function speaking(
+  name: AdapterName,
+  settings: UpstreamSettings,
+  tools: UpstreamTools,
+  traces: Traces | null,
+): Upstream {
+  const fetch = traces ? traceFetch(tools.fetch, settings, traces) : tools.fetch;
   const download: UpstreamTools['download'] = (url, signal) =>
     tools.download(url, signal, upstream.start_seconds);
-  const upstream = adapters[name].create(settings, { ...tools, download });
+  const upstream = adapters[name].create(settings, { ...tools, fetch, download });
+  if (traces) traceUpstream(upstream, traces);
   return Object.assign(upstream, { origin: new URL(settings.url).origin });
 }
 
@@ -24,12 +32,13 @@ function speakingByKeys(
   name: AdapterName,
   { keys: given, ...settings }: UpstreamSettings & { keys: readonly string[] },
   tools: UpstreamTools,
+  traces: Traces | null,
 ): Upstream {
-  if (given.length === 0) return speaking(name, settings, tools);
+  if (given.length === 0) return speaking(name, settings, tools, traces);
   const keys = new Map<string, Upstream>();
   for (const key of given) {
     const own = keyName(key);
-    const upstream = speaking(name, { ...settings, key }, tools);
+    const upstream = speaking(name, { ...settings, key }, tools, traces);
     keys.set(own, given.length === 1 ? upstream : { ...upstream, key: own });
   }
   return { ...keys.values().next().value!, key: undefined, keys };
@@ -79,9 +88,11 @@ export function openUpstreams(
   readVariable: (name: string) => string | null,
   tools: UpstreamTools,
   hide: (secret: string) => void,
+  traces: Traces | null = null,
 ): Upstreams {
   const { variable, unread } = noting(readVariable);
   const live = new Map(given);
+  if (traces) for (const upstream of given.values()) traceUpstream(upstream, traces);
   const known = new Map<string, UpstreamDefinition>();
   const missing = new Map<string, string>();
   const keys = keysInPlaceOf(variable);
@@ -103,7 +114,7 @@ export function openUpstreams(
     const settings = settingsOf(definition, keys.readerFor(definition));
     if (typeof settings === 'string') return settings;
     for (const secret of [...settings.keys, settings.secret]) if (secret !== null) hide(secret);
-    return speakingByKeys(definition.adapter, settings, tools);
+    return speakingByKeys(definition.adapter, settings, tools, traces);
   }
 
   function add(definition: UpstreamDefinition): void {

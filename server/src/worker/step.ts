@@ -6,6 +6,7 @@ import type { Budget } from '../lib/budget.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
 import type { Fetch } from '../lib/outbound/fetch.ts';
 import type { Database } from '../lib/sql/sql.ts';
+import type { Tracer } from '../lib/trace.ts';
 import type { Operations } from '../operations/requests/batched.ts';
 import type { WebhookFetches } from '../operations/requests/webhook-fetch.ts';
 import type { Circuit } from '../operations/upstreams/circuit.ts';
@@ -26,6 +27,8 @@ export interface StepDeps extends WebhookFetches {
   /** For addresses that the operator configured. */
   trusted: Fetch;
   log: Log;
+  /** Null: traces are off. */
+  tracer: Tracer | null;
   settings: WorkerSettings;
   operations: Pick<Operations, 'advance'>;
   /** Records how calls of an upstream went. */

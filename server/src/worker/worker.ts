@@ -9,6 +9,7 @@ import { createBudget, type Budget } from '../lib/budget.ts';
 import type { FairQueue } from '../lib/fair-queue.ts';
 import { throttleLog } from '../lib/log-throttle.ts';
 import { isAway } from '../lib/sql/sql.ts';
+import { inSpan, type TraceSpan } from '../lib/trace.ts';
 import { PollRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
 import { OutputNotFetched } from './fetch-output.ts';
@@ -296,7 +297,27 @@ class ClaimingWorker implements Worker {
     return claims;
   }
 
-  async #handle(row: ClaimedRequest, step: Step): Promise<void> {
+  #handle(row: ClaimedRequest, step: Step): Promise<void> {
+    const span = this.#spanOf(row, step);
+    return span ? inSpan(span, () => this.#advance(row, step, span)) : this.#advance(row, step);
+  }
+
+  /** A job is recorded if its submit was. */
+  #spanOf({ traceparent, ...row }: ClaimedRequest, step: Step): TraceSpan | undefined {
+    if (traceparent === null) return undefined;
+    return this.#deps.tracer?.begin(`job ${step}`, {
+      kind: 'internal',
+      parent: { own: traceparent },
+      attributes: {
+        'farebox.request_id': row.id,
+        'farebox.account_id': row.account_id,
+        'farebox.model_id': row.model_id,
+        'farebox.attempt': row.attempt,
+      },
+    });
+  }
+
+  async #advance(row: ClaimedRequest, step: Step, span?: TraceSpan): Promise<void> {
     const { operations, observe } = this.#deps;
     const begun = performance.now();
     const end = this.#leases.hold(row, this.#limitSeconds(step, row) * 1000);
@@ -313,8 +334,10 @@ class ClaimingWorker implements Worker {
       if (moved && (transition?.to === 'FAILED' || transition?.to === 'CANCELLED'))
         await this.#forgetOutputs(row);
       if (moved && transition && isEnd(transition)) await this.#spooled.remove(row.id);
+      endStep(span, transition);
     } catch (error) {
       failed = true;
+      span?.end('step_failed');
       // guard: unwritten-end-backs-off
       await this.#retryLater(row, step, error);
     } finally {
@@ -397,6 +420,14 @@ class ClaimingWorker implements Worker {
       return circuit.pollWaitSeconds(upstream);
     }
   }
+}
+
+/** A poll that finds the job running leaves no span, or a long job would have hundreds. */
+function endStep(span: TraceSpan | undefined, transition: Transition | null): void {
+  if (transition?.to === 'requeue' || (transition?.to === 'wait' && transition.outcome === null))
+    return;
+  span?.note({ 'farebox.transition': transition?.to });
+  span?.end(transition?.to === 'FAILED' ? transition.code : undefined);
 }
 
 function isCall(step: Step): boolean {

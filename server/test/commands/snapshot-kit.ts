@@ -114,6 +114,7 @@ export async function submit(
         webhook_url: options.webhook ? 'https://example.com/hook' : null,
         metadata: '{"customer":"42"}',
         caller_id: 'from-the-caller',
+        traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
         door: null,
         call_seconds,
       },

@@ -90,6 +90,7 @@ export function submitOf({ account_id, key_id }: Customer, wanted: SubmitInput =
       metadata: null,
       caller_id: null,
       door: null,
+      traceparent: null,
       call_seconds,
     },
     monthly_limit_usd_micro: wanted.limit ?? null,

@@ -8,20 +8,20 @@ import { isTest, type Project } from './project.ts';
 export const budgets: Record<string, number> = {
   bench: 3_590,
   'client/src': 9_200,
-  'server/src': 2_250,
+  'server/src': 2_365,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
   'server/src/commands': 6_280,
   'server/src/core': 17_190,
   'server/src/db': 12_050,
-  'server/src/http': 21_780,
+  'server/src/http': 21_840,
   'server/src/ledger': 3_380,
-  'server/src/lib': 6_520,
+  'server/src/lib': 6_780,
   'server/src/operations': 8_460,
   'server/src/storage': 2_410,
-  'server/src/upstreams': 11_400,
-  'server/src/worker': 4_140,
-  tests: 149_100,
+  'server/src/upstreams': 11_560,
+  'server/src/worker': 4_230,
+  tests: 149_700,
   tools: 1_250,
   'web/src': 34_400,
 };
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 98_400 };
+export const ceilings: Record<string, number> = { 'server/src': 99_020 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

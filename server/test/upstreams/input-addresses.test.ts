@@ -37,6 +37,7 @@ before(async () => {
     probeMs: 5_000,
     beatMs: 10_000,
     standbyLagMs: 30_000,
+    tracesMs: 2_000,
     shareWaitMs: 10_000,
   });
 });

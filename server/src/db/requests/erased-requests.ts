@@ -8,7 +8,7 @@ import { cleared } from './requests.ts';
 /** Content is left. Rows without any are not written again while others are still open. */
 const hasContent = constant(`(r.cleared_at is null
       or exists (select from request_inputs i where i.request_id = r.id
-        and num_nonnulls(i.metadata, i.caller_id, i.door) > 0)
+        and num_nonnulls(i.metadata, i.caller_id, i.traceparent, i.door) > 0)
       or exists (select from request_results s where s.request_id = r.id
         and s.error_message <> 'Erased.')
       or exists (select from attempts a where a.request_id = r.id
@@ -46,7 +46,8 @@ export async function eraseMany(db: Database, ids: string[]): Promise<void> {
         select id from requests where id = any(${ids}::uuid[])
           and completed_at is not null and wake_at is null for update
       ), asked as (
-        update request_inputs i set metadata = null, caller_id = null, door = null
+        update request_inputs i set metadata = null, caller_id = null,
+          traceparent = null, door = null
         from due where i.request_id = due.id
       ), answered as (
         update request_results s set error_message = 'Erased.', error_details = null

@@ -339,6 +339,8 @@ const claimedRequestColumns = columns('r', {
   input: of<Record<string, unknown>>('i.input'),
   quote: of<QuoteJson>('i.quote'),
   webhook_url: of<string | null>('i.webhook_url'),
+  /** The place in a trace from which its steps go on. */
+  traceparent: of<string | null>('i.traceparent'),
   idempotent: of<boolean>('i.idempotency_key is not null'),
   /** True: the request has a slot at its upstream. */
   slot: of<boolean>(),

@@ -77,6 +77,8 @@ export interface NewRequest {
   metadata: string | null;
   /** The caller's own number of the call; null: none. */
   caller_id: string | null;
+  /** The place in a trace from which a job goes on; null: none is recorded, or a chat. */
+  traceparent: string | null;
   /** JSON as a string: the API of another service that the caller used; null: our own. */
   door: string | null;
   /**
@@ -112,6 +114,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         queue_position: 'int',
         metadata: 'json',
         caller_id: 'text',
+        traceparent: 'text',
         door: 'json',
       })} as d
     ), clock as (
@@ -129,9 +132,9 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
       from d
     )
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, prompt,
-      quote, queue_position, webhook_url, metadata, numbered, caller_id, door)
+      quote, queue_position, webhook_url, metadata, numbered, caller_id, traceparent, door)
     select id, account_id, idempotency_key, fingerprint, input, prompt, quote, queue_position,
-      webhook_url, metadata, true, caller_id, door
+      webhook_url, metadata, true, caller_id, traceparent, door
     from d`);
 }
 

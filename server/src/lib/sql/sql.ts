@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
+import { outsideSpans } from '../trace.ts';
 import { codeOf, errorOf } from '../unknown.ts';
 import { WorkAbandoned, runUnlessAbandoned } from './abandoned.ts';
 import { bindsChannel } from './address.ts';
@@ -268,7 +269,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       return client;
     },
-    checkout: () => pool.connect(),
+    checkout: () => connected(pool),
     demandWrites: () => writes.demand(),
     close: () => pool.end(),
     stats: () => poolStats(pool),
@@ -336,12 +337,17 @@ function ask(client: pg.PoolClient, { text, values, name }: Statement): Promise<
   });
 }
 
+/** A connection, which may be made for this call, outlives it. */
+function connected(pool: pg.Pool): Promise<pg.PoolClient> {
+  return outsideSpans(() => pool.connect());
+}
+
 async function query(
   pool: pg.Pool,
   statement: Statement,
   wanted: AbortSignal | undefined,
 ): Promise<pg.QueryResult> {
-  const client = await pool.connect();
+  const client = await connected(pool);
   let broken: Error | undefined;
   try {
     return await runUnlessAbandoned(client, wanted, () => ask(client, statement));
@@ -362,7 +368,7 @@ export async function transact<T>(
   wanted: AbortSignal | undefined,
   opening: Statement[] = [rawSql('begin')],
 ): Promise<T> {
-  const client = await pool.connect();
+  const client = await connected(pool);
   return runUnlessAbandoned(client, wanted, () => transactOn(client, work, opening));
 }
 

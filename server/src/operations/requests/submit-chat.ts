@@ -207,6 +207,7 @@ export async function reserveChat(
       webhook_url: null,
       metadata: metadata && JSON.stringify(metadata),
       caller_id: making.caller_id,
+      traceparent: null,
       door: null,
       call_seconds: model.job_age_seconds,
     },

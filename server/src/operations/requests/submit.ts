@@ -47,6 +47,8 @@ export interface WantedJob {
 export interface CallTrace {
   /** The caller's own number; null: none. */
   caller_id: string | null;
+  /** The place in a trace from which its job goes on; null: none is recorded. */
+  traceparent: string | null;
   /**
    * Names the call after the request that it tries to make. Throws if the caller has left, so that
    * nothing is reserved that nobody waits for.
@@ -132,6 +134,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
       webhook_url,
       metadata: metadata && JSON.stringify(metadata),
       caller_id: call.caller_id,
+      traceparent: call.traceparent,
       door: wanted.door === undefined ? null : JSON.stringify(wanted.door),
       call_seconds: null,
       ...(unknown.length > 0 && { unknown_inputs: unknown }),
