@@ -243,7 +243,7 @@ describe('one reply', () => {
     const calls = ['c', 'c', undefined].map((id, index) => ({
       index,
       id,
-      function: { name: 'f', arguments: '{}' },
+      function: { name: 'f', arguments: `{"p":${index}}` },
     }));
     const { events } = scene([{ tool_calls: calls }], 'tool_calls');
     const ids = events.at(-1)!.response.output.map((each: Json) => each.call_id);
