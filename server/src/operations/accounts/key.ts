@@ -216,7 +216,7 @@ export async function changeKey(
     await keys.set(tx, key.id, wanted, 'people');
   });
   const before = forLog(Object.fromEntries(keysOf(given).map((field) => [field, key[field]])));
-  const details = { key_id: key.id, ...forLog(given), before };
+  const details = { key_id: key.id, ...forLog(wanted), before };
   const isLimit =
     by.who === 'operator' && boundedSettings.some((field) => given[field] !== undefined);
   return { ...of(key), answer: undefined, details, ...(isLimit && { action: 'key.limits' }) };

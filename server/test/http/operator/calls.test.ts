@@ -195,7 +195,7 @@ describe('a key of an account', () => {
       open_jobs: 7,
       before: { rpm: 300, open_jobs: null },
     });
-    const named = await act('PATCH', `/keys/${key_id}`, { name: 'shop', models: null });
+    const named = await act('PATCH', `/keys/${key_id}`, { name: ' shop', models: null });
     assert.deepEqual([ok(named.reply).name, named.reply.body.models], ['shop', null]);
     assert.deepEqual(
       [named.rows[0]!.action, named.rows[0]!.details],
