@@ -1,7 +1,7 @@
 import { snakeCase } from '../core/media/output-fields.ts';
 import type { LostHow } from '../core/request/routing.ts';
 import { isObject, objectOf, type Json } from '../lib/json.ts';
-import { looseJson } from '../lib/loose-json.ts';
+import { tolerantJson } from '../lib/tolerant-json.ts';
 import { FetchError, isSuccess, type FetchErrorKind, type Reply } from '../lib/outbound/fetch.ts';
 import { fieldOf } from '../lib/unknown.ts';
 import { PollRefused, type NotAccepted, type StartOutcome } from './upstream.ts';
@@ -236,7 +236,7 @@ export function saidBy(reply: Reply): string {
 
 /** The JSON value of a body; undefined if it is not JSON. */
 export function jsonOf(body: Uint8Array): unknown {
-  return looseJson(Buffer.from(body).toString('utf8'));
+  return tolerantJson(Buffer.from(body).toString('utf8'));
 }
 
 /** The JSON object in a reply; null if the reply contains anything else or was too long. */

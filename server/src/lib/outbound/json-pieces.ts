@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { endOfText, looseJson } from '../loose-json.ts';
+import { endOfText, tolerantJson } from '../tolerant-json.ts';
 import { LooseJson } from '../json/loose-json.ts';
 import { exactJson } from '../long-integers.ts';
 import { FetchError } from './fetch-error.ts';
@@ -201,8 +201,8 @@ const manyDigits = /\d{16}/;
 function parseEvent(text: string): unknown {
   // The error that it would throw costs more than reading several events.
   if (text === endMark) return undefined;
-  const value = looseJson(text, manyDigits.test(text) ? exactJson : JSON.parse);
-  return value === undefined && /^[[{]/.test(text) ? looseJson(strictOf(text)) : value;
+  const value = tolerantJson(text, manyDigits.test(text) ? exactJson : JSON.parse);
+  return value === undefined && /^[[{]/.test(text) ? tolerantJson(strictOf(text)) : value;
 }
 
 /** Strict JSON in place of what faulty servers write: raw control signs, other escapes. */

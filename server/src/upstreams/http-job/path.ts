@@ -1,5 +1,5 @@
 import { digitsOf, isLong } from '../../lib/long-integers.ts';
-import { looseJson } from '../../lib/loose-json.ts';
+import { tolerantJson } from '../../lib/tolerant-json.ts';
 import { fieldOf } from '../../lib/unknown.ts';
 
 /**
@@ -71,5 +71,5 @@ function inside(value: unknown, step: Step): unknown[] {
 }
 
 function parsed(text: string): unknown {
-  return text.length > jsonTextMax ? null : looseJson(text);
+  return text.length > jsonTextMax ? null : tolerantJson(text);
 }
