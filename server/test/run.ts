@@ -151,7 +151,7 @@ for (const [signal, code] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM:
 const options = parseArgs({
   allowPositionals: true,
   options: {
-    only: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [''] },
     timeout: { type: 'string', default: defaultTimeoutSeconds },
     fleet: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
@@ -178,11 +178,11 @@ const ok = await (watch
 if (!ok) process.exitCode ||= 1;
 
 async function runChosen(): Promise<boolean> {
-  const { fleet, full, only } = options.values;
+  const { fleet, full } = options.values;
   const again = full && named.length === 0 && !fleet ? fleetToo : [];
   const tasks = [
     ...tasksOf(groupsOf(chosenFiles())),
-    ...tasksOf(groupsOf(again.filter((file) => file.includes(only))), ['--fleet']),
+    ...tasksOf(groupsOf(again.filter(isWanted)), ['--fleet']),
   ];
   // Browsers first, because fewer of them run at a time. Small files last, to fill the gaps.
   const rank = (task: Task) => (hasBrowser(task) ? 2 : isLengthy(task) ? 1 : 0);
@@ -193,15 +193,20 @@ async function runChosen(): Promise<boolean> {
 }
 
 function chosenFiles(): string[] {
-  const { fleet, full, only } = options.values;
+  const { fleet, full } = options.values;
   const places = named.length > 0 ? named : fleet ? fleetToo : folders;
   return places
     .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
     .filter(
       (file) => named.includes(file) || (!ofCheck.test(file) && (full || !onlyLong.test(file))),
     )
-    .filter((file) => file.includes(only))
+    .filter(isWanted)
     .sort();
+}
+
+/** With --only, once or several times: whether the path has one of its texts. */
+function isWanted(file: string): boolean {
+  return options.values.only.some((text) => file.includes(text));
 }
 
 function tasksOf(groups: string[][], more: string[] = []): Task[] {

@@ -116,7 +116,8 @@ export function schemaFault(schema: Json, value: unknown, closed: boolean): stri
   const [error] = validate.errors!;
   const { instancePath, message, params } = error!;
   const field = (params as { additionalProperty?: string }).additionalProperty;
-  if (field !== undefined) return `the field ${instancePath}/${field} is not in the document`;
+  if (field !== undefined)
+    return `the field ${instancePath}/${field} is not in the document; has npm run generate been run?`;
   return `${instancePath || 'the value'} ${message} ${JSON.stringify(params)}`;
 }
 
