@@ -106,7 +106,7 @@ export interface ActionResult<Answer = unknown> {
   details?: Record<string, unknown>;
   /** Set if nothing was changed, or if the operation has written its log row itself. */
   unlogged?: true;
-  /** Called after the commit, to notify processes; the action is over when it resolves. */
+  /** Called after the commit: notifies processes, sends letters. The action ends with it. */
   after?: () => void | Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { isTest, type Project } from './project.ts';
  * that a small change fits. If a room gets smaller, lower its budget.
  */
 export const budgets: Record<string, number> = {
-  bench: 3_590,
+  bench: 3_630,
   'client/src': 9_200,
   'server/src': 2_365,
   'server/src/catalog': 950,
@@ -14,7 +14,7 @@ export const budgets: Record<string, number> = {
   'server/src/commands': 6_280,
   'server/src/core': 17_190,
   'server/src/db': 12_050,
-  'server/src/http': 21_840,
+  'server/src/http': 22_000,
   'server/src/ledger': 3_380,
   'server/src/lib': 6_780,
   'server/src/operations': 8_460,
