@@ -17,13 +17,22 @@ export function sharedFiles(chunks) {
   const loads = loadsOf(groups);
   const shared = () => [...groups].filter(({ isShared, pages: by }) => isShared && by.size > 0);
   const alike = Map.groupBy(shared(), ({ pages: by }) => loads.map((load) => by.has(load)).join());
-  for (const same of alike.values()) merge(groups, same);
+  for (const same of alike.values()) {
+    const merged = [];
+    for (const group of same) {
+      const first = merged.find((each) => !isSplit([each, group], groups));
+      if (first) merge(groups, [first, group]);
+      else merged.push(group);
+    }
+  }
   for (;;) {
     const all = shared();
     const isOver = (load) => all.filter(({ pages: by }) => by.has(load)).length > filesMax;
     const over = loads.filter(isOver);
     if (over.length === 0) break;
-    merge(groups, cheapest(all, over));
+    const parts = cheapest(all, over, groups);
+    if (parts === undefined) break;
+    merge(groups, parts);
   }
   return new Map(shared().flatMap(({ modules }, i) => modules.map((id) => [id, `part-${i}`])));
 }
@@ -60,8 +69,8 @@ function loadsOf(groups) {
 }
 
 /** The groups whose merging costs least for each file that a page of `over` has less. */
-function cheapest(groups, over) {
-  const under = new Map(groups.map((group) => [group, below(group.imports)]));
+function cheapest(groups, over, everything) {
+  const under = underOf(everything);
   const isBetween = (group, a, b) => under.get(a).has(group) && under.get(group).has(b);
   let best = { cost: Infinity };
   for (const [i, a] of groups.entries())
@@ -72,9 +81,27 @@ function cheapest(groups, over) {
       );
       const fewer = over.reduce((sum, load) => sum + Math.max(0, countOf(parts, load) - 1), 0);
       const cost = needless(parts, under) / fewer;
-      if (cost < best.cost) best = { cost, parts };
+      if (cost < best.cost && !isSplit(parts, everything, under)) best = { cost, parts };
     }
   return best.parts;
+}
+
+/** What each group imports, by others too. */
+function underOf(groups) {
+  return new Map([...groups].map((group) => [group, below(group.imports)]));
+}
+
+/**
+ * Whether a file that stays as it is stands between these groups. If they were one, they and it would
+ * import each other, and the first to run would miss the other.
+ */
+function isSplit(parts, groups, under = underOf(groups)) {
+  return [...groups].some(
+    (group) =>
+      !group.isShared &&
+      parts.some((part) => under.get(part).has(group)) &&
+      parts.some((part) => under.get(group).has(part)),
+  );
 }
 
 function countOf(groups, load) {
