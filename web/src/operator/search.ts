@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { anyText, oneOf, type AddressValues } from '../address.ts';
 import { errorCodes, requestFilters, statuses } from './requests/request-search.ts';
-import { kinds } from '../requests/kinds.ts';
+import { kinds } from '../studio/form/gallery-filter.ts';
 
 /** The choices that these pages offer; their queries may contain no others. */
 export const offered = {

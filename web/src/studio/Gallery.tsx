@@ -28,8 +28,7 @@ import { addressOf, filterModels } from './models.ts';
 import { useModels } from './price.ts';
 import { Rate, useSeconds } from './form/Rate.tsx';
 import { facts, StoppedNote, Uncensored } from './marks.tsx';
-import { kinds } from '../requests/kinds.ts';
-import { sorts, type GalleryFilter } from './form/gallery-filter.ts';
+import { kinds, sorts, type GalleryFilter } from './form/gallery-filter.ts';
 import { useTranslation } from '../i18n.ts';
 
 /** All models: those that run as jobs and those of the chat. */

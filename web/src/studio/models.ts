@@ -2,8 +2,7 @@ import { call } from '../api.ts';
 import type { Model } from '../api-types.ts';
 import { briefUsd } from '../money.ts';
 import { mediaOf, schemaOf } from './form/schema.ts';
-import { kinds } from '../requests/kinds.ts';
-import type { Sort, GalleryFilter } from './form/gallery-filter.ts';
+import { kinds, type Sort, type GalleryFilter } from './form/gallery-filter.ts';
 import type { Translate } from '../texts/format.ts';
 
 /** The catalog, as the service publishes it. */

@@ -1,7 +1,6 @@
 import { anyText, byRules, fits, oneOf, type AddressValues } from '../address.ts';
-import { dayOf } from '../components/date/days.ts';
-import { kinds } from '../requests/kinds.ts';
-import { sorts } from './form/gallery-filter.ts';
+import { dayOf } from '../dashboard/money/money-search.ts';
+import { kinds, sorts } from './form/gallery-filter.ts';
 
 /** How each page of the studio reads its query. */
 

@@ -32,18 +32,3 @@ export function weeksOf(day: string): string[][] {
     Array.from({ length: 7 }, (_, i) => addToDay(start, { days: week * 7 + i })),
   );
 }
-
-/** The first moment of a local day, or of the day `later` days after it. */
-export function midnight(day: string, later = 0): string {
-  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  // Only this form finds the first moment of a day on which clocks change at midnight.
-  return new Date(year, month - 1, date + later).toISOString();
-}
-
-/** A day such as `2026-02-28` of an address; undefined if there is none. */
-export function dayOf(text: unknown): string | undefined {
-  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
-  // Browsers may parse 30 February as 2 March; the service refuses it.
-  const day = new Date(`${text}T00:00:00Z`);
-  return Number.isFinite(day.getTime()) && day.toISOString().startsWith(text) ? text : undefined;
-}

@@ -1,5 +1,3 @@
-import { dayOf } from '../../components/date/days.ts';
-
 /** The queries of the overview and the statement. */
 
 export const periods = [7, 30, 90] as const;
@@ -60,4 +58,18 @@ export function statementSearch(given: Record<string, unknown>): StatementSearch
     ...(from && { from }),
     ...(to && { to }),
   };
+}
+
+/** The first moment of a local day, or of the day `later` days after it. */
+export function midnight(day: string, later = 0): string {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  // Only this form finds the first moment of a day on which clocks change at midnight.
+  return new Date(year, month - 1, date + later).toISOString();
+}
+
+export function dayOf(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
+  // Browsers may parse 30 February as 2 March; the service refuses it.
+  const day = new Date(`${text}T00:00:00Z`);
+  return Number.isFinite(day.getTime()) && day.toISOString().startsWith(text) ? text : undefined;
 }

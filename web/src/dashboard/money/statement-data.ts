@@ -1,8 +1,7 @@
 import { withQuery } from '../../api.ts';
 import type { StatementLine } from '../../api-types.ts';
 import { useAccountPath } from '../../session.tsx';
-import { midnight } from '../../components/date/days.ts';
-import type { StatementSearch } from './money-search.ts';
+import { midnight, type StatementSearch } from './money-search.ts';
 import { useAccountPages, useAccountQuery } from '../../queries.ts';
 
 /** Queries of the statement. */

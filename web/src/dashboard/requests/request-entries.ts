@@ -1,7 +1,7 @@
 import type { RequestEntry, RequestPage, Status } from '../../api-types.ts';
 import type { AccountCalls } from '../../api.ts';
 import { byRules, fits, oneOf, type AddressValues } from '../../address.ts';
-import { dayOf, midnight } from '../../components/date/days.ts';
+import { dayOf, midnight } from '../money/money-search.ts';
 
 /** Merges live changes into a page of requests. */
 

@@ -27,7 +27,7 @@ import { Sale } from './Sale.tsx';
 import { MarginLines, needed, PriceLines, Reason, StateBadge } from '../margin.tsx';
 import { liveQuery } from '../live.ts';
 import { useOperatorQuery } from '../../queries.ts';
-import { kinds } from '../../requests/kinds.ts';
+import { kinds } from '../../studio/form/gallery-filter.ts';
 import { offered, useAddress } from '../search.ts';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';

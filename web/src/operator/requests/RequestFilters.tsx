@@ -12,7 +12,7 @@ import {
 import { useMoment } from '../../components/text.tsx';
 import { dateOf, dayOfDate } from '../../components/date/days.ts';
 import { previous, useOperatorQuery } from '../../queries.ts';
-import { kinds } from '../../requests/kinds.ts';
+import { kinds } from '../../studio/form/gallery-filter.ts';
 import { offered } from '../search.ts';
 import { callIdForm, idForm, type RequestSearch } from './request-search.ts';
 import { useTranslation } from '../../i18n.ts';

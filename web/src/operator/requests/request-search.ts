@@ -1,6 +1,6 @@
 import { anyText, fits, oneOf, type AddressValues } from '../../address.ts';
-import { kinds } from '../../requests/kinds.ts';
-import { midnight } from '../../components/date/days.ts';
+import { kinds } from '../../studio/form/gallery-filter.ts';
+import { midnight } from '../../dashboard/money/money-search.ts';
 
 /** The filters of the lists of requests, in the address and in the call. */
 

@@ -2,7 +2,7 @@ import { useQueryClient, type InfiniteData } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { LibraryPage, RequestEntry } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
-import { midnight } from '../../components/date/days.ts';
+import { midnight } from '../../dashboard/money/money-search.ts';
 import { previous, useAccountPages } from '../../queries.ts';
 import { useAccount, useAccountApi } from '../../session.tsx';
 import type { LibrarySearch } from '../search.ts';
