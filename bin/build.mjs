@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { tooHeavy } from './weight.mjs';
+import { circles, tooHeavy } from './weight.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const own = path.join(root, 'node_modules', '.bin');
@@ -92,6 +92,8 @@ function make(workspace, name, sources, work) {
 function pages(folder, aside) {
   vite(folder, ['--outDir', aside, '--emptyOutDir']);
   for (const file of filesOf(path.join(folder, aside))) compress(file);
+  const circular = circles(path.join(folder, aside));
+  if (circular.length > 0) throw new Error(`${circular.join('; ')}. See bin/chunks.mjs.`);
   const heavy = tooHeavy(path.join(folder, aside));
   if (heavy.length > 0) throw new Error(`${heavy.join('; ')}. npm run weight shows all pages.`);
 }

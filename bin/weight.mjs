@@ -15,7 +15,7 @@ export const frame = 'src/components/frame/SignedIn.tsx';
 
 /** The pages of a build with their scripts, and the limit that each has to keep. */
 export function weigh(dist) {
-  const manifest = JSON.parse(fs.readFileSync(path.join(dist, '.vite', 'manifest.json'), 'utf8'));
+  const manifest = manifestOf(dist);
   const sizeOf = (file) => fs.statSync(path.join(dist, `${file}.br`)).size;
   return pages().map((page) => {
     const isEntry = page.startsWith('src/entry/');
@@ -31,6 +31,26 @@ export function tooHeavy(dist) {
   return weigh(dist)
     .filter(({ bytes, limit }) => bytes > limit)
     .map(({ page, bytes, limit }) => `${page} loads ${kb(bytes)} of scripts, above ${kb(limit)}`);
+}
+
+/**
+ * The scripts that import each other, in words; empty if there are none. The first of them to run
+ * would miss what the other has not set yet, and its page would stay blank.
+ */
+export function circles(dist) {
+  const manifest = manifestOf(dist);
+  const imports = (name) => manifest[name].imports ?? [];
+  const under = (names, found = new Set()) => {
+    for (const name of names) if (!found.has(name)) under(imports(name), found.add(name));
+    return found;
+  };
+  return Object.keys(manifest)
+    .filter((name) => under(imports(name)).has(name))
+    .map((name) => `${manifest[name].file} imports itself by others`);
+}
+
+function manifestOf(dist) {
+  return JSON.parse(fs.readFileSync(path.join(dist, '.vite', 'manifest.json'), 'utf8'));
 }
 
 /** The files of all pages, and of their frame apart. */
