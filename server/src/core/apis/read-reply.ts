@@ -104,7 +104,9 @@ class Reading {
 
   constructor(open: OpenReader, context: ReplyContext, said: ReplyEvent[]) {
     this.#reader = open(context, (event) => {
-      this.#isCounted = this.#hasSaid && event.type === 'usage';
+      // Some services report 0 until they have counted.
+      const counted = event.type === 'usage' ? event.usage.completion_tokens : 0;
+      this.#isCounted = this.#hasSaid && (counted ?? 0) > 0;
       this.#hasSaid ||= event.type !== 'usage';
       said.push(event);
     });
