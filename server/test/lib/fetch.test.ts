@@ -66,6 +66,22 @@ describe('request', () => {
     assert.deepEqual([cut.body.length, cut.truncated], [bomb.length, true]);
   });
 
+  test('undoes at most three codings, and none of more', async () => {
+    const twice = gzipSync(gzipSync('plain'));
+    const server = await http((req, res) =>
+      res.writeHead(200, { 'content-encoding': req.headers['x-label'] as string }).end(twice),
+    );
+    const call = { url: server.url, timeoutMs: 5000, maxBytes: 10_000 };
+    for (const [label, expected] of [
+      ['gzip, , identity,gzip,', 'plain'],
+      [','.repeat(2000), gzipSync('plain')],
+      ['gzip,'.repeat(1500), twice],
+    ] as const) {
+      const { body } = await client().request({ ...call, headers: { 'x-label': label } });
+      assert.ok(Buffer.from(expected).equals(body), label.slice(0, 30));
+    }
+  });
+
   test('sends its configured User-Agent, unless the call has its own', async () => {
     const server = await http((_req, res) => res.end());
     const fetch = client({ userAgent: 'tester/1' });

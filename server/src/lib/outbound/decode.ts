@@ -33,6 +33,9 @@ const plainStart = /^(?:\x89PNG|\xff\xd8\xff|RIFF|GIF8|....ftyp|ID3|.E\xdf\xa3|O
 /** How a text such as JSON or a stream of events begins. Brotli has no mark of its own. */
 const textStart = /^[\s[{:<a-z][\s\x20-\x7e]+$/i;
 
+/** Each costs memory and time, and a server chooses how many there are. */
+const codingsMax = 3;
+
 /**
  * The reply's body in plain form. Its first bytes tell more than its label: stores give out
  * compressed files without a label, and plain ones with that of a compressed one. Throws a
@@ -44,19 +47,32 @@ export async function* decodeFile(
   maxBytes: number,
   isOfJson = false,
 ): AsyncGenerator<Uint8Array> {
+  const labels = (headers['content-encoding'] ?? '').toLowerCase().split(',');
+  const codings = labels.map((each) => each.trim()).filter((each) => !/^(?:identity)?$/.test(each));
+  if (codings.length > codingsMax) {
+    // Closes the source; otherwise its connection would stay open.
+    await body[Symbol.asyncIterator]().return?.();
+    throw new FetchError('protocol', `its body has ${codings.length} codings`, { sent: true });
+  }
+  let plain = body;
+  for (const label of codings.length === 0 ? [''] : codings.toReversed())
+    plain = await decodeOnce(plain, label, maxBytes, isOfJson);
+  yield* plain;
+}
+
+async function decodeOnce(
+  body: AsyncIterable<Uint8Array>,
+  stated: string,
+  maxBytes: number,
+  isOfJson: boolean,
+): Promise<AsyncIterable<Uint8Array>> {
   const { head, stream } = await readHead(body, 16);
   const start = Buffer.from(head).toString('latin1');
   const [found] = marks.find(([, mark]) => start.startsWith(mark)) ?? [];
-  const labels = (headers['content-encoding'] ?? '').split(',');
-  const isPlain = plainStart.test(start) || textStart.test(start);
-  const label = isPlain ? '' : labels.at(-1)!.trim().toLowerCase();
+  const label = plainStart.test(start) || textStart.test(start) ? '' : stated;
   const encoding = found ?? (/gzip|zstd/.test(label) ? '' : rawIf(label, head));
   const open = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
-  const plain = open ? decodeWith(stream, open(isOfJson ? flush : Z_FINISH), maxBytes) : stream;
-  const rest = labels.slice(0, -1).join();
-  yield* rest === ''
-    ? plain
-    : decodeFile({ headers: { 'content-encoding': rest }, body: plain }, maxBytes, isOfJson);
+  return open ? decodeWith(stream, open(isOfJson ? flush : Z_FINISH), maxBytes) : stream;
 }
 
 /** Some servers send deflate without the head that zlib gives it. */
