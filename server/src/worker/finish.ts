@@ -55,10 +55,18 @@ const quantityMax = 1_000_000_000;
 class UnusableOutput extends Error {
   readonly code: FailureCode;
   readonly details: FailureDetails | undefined;
-  constructor(code: FailureCode, message: string, reason?: FailureDetails['reason']) {
+  /** Whether the file may still come: stores answer with a text until it is there. */
+  readonly mayCome: boolean;
+  constructor(
+    code: FailureCode,
+    message: string,
+    reason?: FailureDetails['reason'],
+    mayCome = false,
+  ) {
     super(message);
     this.code = code;
     this.details = reason && { reason };
+    this.mayCome = mayCome;
   }
 }
 
@@ -118,8 +126,7 @@ async function storeAll(
 /** Null for what another fetch of the same address cannot mend. */
 function unread(error: unknown, begunMs: number): OutputNotFetched | null {
   const unusable = asUnusable(error);
-  const reason = unusable?.details?.reason;
-  if (unusable === null || (reason !== 'not_media' && reason !== 'damaged')) return null;
+  if (!unusable?.mayCome) return null;
   return new OutputNotFetched(unusable.message, begunMs, { cause: unusable });
 }
 
@@ -368,7 +375,8 @@ async function refusalOf(head: Uint8Array): Promise<UnusableOutput | null> {
   const message =
     'The model returned a file that is not an image, video or audio of a type that is kept, ' +
     `but ${found}. Kept are ${typeNames(isKept)}.`;
-  return new UnusableOutput('output_unusable', message, 'not_media');
+  const mayCome = head.length === 0 || (type ?? found).startsWith('text');
+  return new UnusableOutput('output_unusable', message, 'not_media', mayCome);
 }
 
 async function bytesOf(
@@ -402,7 +410,7 @@ function asUnusable(error: unknown): UnusableOutput | null {
   if (isTooLarge) return tooLarge();
   if (error instanceof FileDamaged) {
     const message = 'The model returned a damaged file.';
-    return new UnusableOutput('output_unusable', message, 'damaged');
+    return new UnusableOutput('output_unusable', message, 'damaged', true);
   }
   if (error instanceof FetchError && error.kind === 'blocked') {
     return new UnusableOutput(

@@ -85,10 +85,14 @@ export async function giveUp(
   const isRefused = row.outcome === 'not_accepted' || row.left;
   const lost = row.started_in !== null && handle === null && !isRefused;
   const isUnfetched = row.unfetched_seconds !== null;
+  const last = isUnfetched ? await lastFetch(row, seen, deps, signal) : null;
+  if (last?.to === 'COMPLETED') return last;
   const code = lost ? 'outcome_unknown' : isUnfetched ? 'output_unusable' : 'timeout';
   deps.log.warn({ request_id: row.id, upstream: row.started_upstream, code }, 'request given up');
-  const message = isRefused ? noCapacity : isUnfetched ? unfetchedMessage : failures[code];
-  const details = isUnfetched ? { reason: 'not_fetched' as const } : undefined;
+  const told = last?.to === 'FAILED' ? last : null;
+  const unfetched = isUnfetched ? (told?.message ?? unfetchedMessage) : null;
+  const message = isRefused ? noCapacity : (unfetched ?? failures[code]);
+  const details = isUnfetched ? (told?.details ?? { reason: 'not_fetched' as const }) : undefined;
   const cost = lost ? null : lateCost({ ...row, handle }, seen, deps);
   return fail(row, code, message, { cost, cause: row.said ?? message, details });
 }
@@ -104,6 +108,19 @@ async function lastPoll(
   if (finished) return { state: 'done', result: finished };
   if (!upstream || deps.circuit.pollWaitSeconds(upstream) > 0) return null;
   return runBounded(signal, lastPollMs, (own) => upstream.poll(handle, own)).catch(() => null);
+}
+
+/** The end of a job with the outputs that can be fetched now; null if that does not show it. */
+async function lastFetch(
+  row: ClaimedRequest,
+  seen: JobState | null,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition | null> {
+  if (seen?.state !== 'done' || deps.storage.isAway()) return null;
+  // The time for further tries is over.
+  const over = { ...row, unfetched_seconds: Infinity };
+  return finish(over, seen.result, deps, signal).catch(() => null);
 }
 
 /** The operator's cost of a job that was given up; null: unknown. */

@@ -354,6 +354,41 @@ describe('an output that is not yet at its address', () => {
     assert.match(String(left_out), /not an image/);
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
   });
+
+  const archive = Buffer.from('PK\x03\x04\x14\0\0\0\x08\0'.padEnd(60, 'x'), 'latin1');
+  test('but one of another type is no reason to wait', async () => {
+    pages['/a.zip'] = [{ status: 200, body: archive }];
+    const alone = result([link('images', '/a.zip')]);
+    const lone = await finished(alone, { prompt: 'x' }, 'fake/image', trusting);
+    assert.equal((await card(account, lone)).error.details.reason, 'not_media');
+    const both = result([link('images', '/a.zip'), bytes('images', tinyPng)]);
+    const id = await finished(both, { prompt: 'x' }, 'fake/image', trusting);
+    assert.match(String((await response(id)).left_out), /not an image/);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+
+  const pastDeadline = async (id: string) => {
+    await service.db.run(sql`update requests set deadline_at = now() - interval '1 s'
+      where id = ${id}`);
+    await again(id);
+  };
+  test('costs no good one at the deadline', async () => {
+    pages['/never.png'] = [{ status: 200, body: early[1]![1] }];
+    const made = result([link('images', '/never.png'), bytes('images', tinyPng)]);
+    const id = await finished(made, { prompt: 'x' }, 'fake/image', trusting);
+    await pastDeadline(id);
+    assert.equal((await response(id)).images.length, 1);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+  test('says at the deadline what was there', async () => {
+    pages['/never.png'] = [{ status: 200, body: early[1]![1] }];
+    const made = result([link('images', '/never.png')]);
+    const id = await finished(made, { prompt: 'x' }, 'fake/image', trusting);
+    await pastDeadline(id);
+    const { status, error } = await card(account, id);
+    assert.deepEqual([status, error.details.reason], ['FAILED', 'not_media']);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
 });
 
 describe('an output that cannot be used', () => {
