@@ -280,6 +280,12 @@ describe('a poll', () => {
       { status: 500, json: { id: 'a', status: 'failed', error: 'x' } },
       { state: 'failed' },
     ],
+    ...[401, 402, 403, 408, 425, 429, 502, 503, 504].map((status): (typeof states)[number] => [
+      'http-job',
+      { status, json: { id: 'a', status: 'failed', error: 'rate limit exceeded' } },
+      null,
+    ]),
+    ['http-job', { status: 500, json: { id: 'a', status: 'error', error: 'x' } }, null],
     ['http-job', { status: 500, json: { status: 'failed', error: 'x' } }, null],
     ['http-job', { status: 500, json: { id: 'b', status: 'failed' } }, null],
     [

@@ -200,21 +200,20 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
   const isFinal = isGone && !transient.has(reply.status);
   const json = jsonOf(reply.body);
   const isNamed = idIn(json, options.id ?? []) === String(handle.id);
-  // A service may tell a failure by a status; without the job's id, `error` may be of the call.
-  if (isNamed || (isFinal && !goneStatuses.has(reply.status))) {
+  // A service may tell a failure by a status; bare words such as `error` may be of the call.
+  const isOfJob = isNamed || (isFinal && !goneStatuses.has(reply.status));
+  if (isOfJob && !ofCall.has(reply.status)) {
     const word = textAt(json, options.status);
-    const state = stateOf(word, options.words);
-    if (
-      (state === 'failed' || state === 'stopped') &&
-      (isNamed || !/^(?:error|fail)$/i.test(word!))
-    )
-      return jobState(json, options, wire.shown);
+    const state = /^(?:error|fail)$/i.test(word ?? '') ? 'running' : stateOf(word, options.words);
+    if (state === 'failed' || state === 'stopped') return jobState(json, options, wire.shown);
   }
   if (isFinal) return { state: 'missing', message };
   throw pollFault(outcome, `a poll was answered with: ${message}`);
 }
 
 const goneStatuses = new Set([404, 410]);
+/** Statuses that tell of the call, whatever the body says. */
+const ofCall = new Set([401, 402, 403, 408, 425, 429, 502, 503, 504]);
 /** Statuses that are temporary for a poll, although they would refuse a start. */
 const transient = new Set([405, 408, 409, 425, 429]);
 
