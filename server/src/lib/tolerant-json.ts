@@ -8,7 +8,7 @@ export function tolerantJson(text: string, parse: (text: string) => unknown = ex
   try {
     return parse(text);
   } catch {
-    const plain = withoutNoNumbers(text.replace(/^\uFEFF/, ''));
+    const plain = withoutNoNumbers(text.replace(/^\uFEFF+/, ''));
     return plain === text ? undefined : tolerantJson(plain, parse);
   }
 }

@@ -258,6 +258,7 @@ export function progressOf(told: unknown, most: number | null = null): number | 
   const isSaid = typeof told === 'string' || typeof told === 'number';
   const text = isSaid
     ? String(told)
+        .slice(0, 200)
         .replaceAll(/(?<=\d),(?=\d)/g, '.')
         .trim()
     : '';

@@ -75,19 +75,25 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
  * returns.
  */
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
-  const [, head = '', rest = ''] = /^(.+?)\s*(?:[:(]|\s-\s)(.*)$/s.exec(String(word)) ?? [];
+  const text = String(word).slice(0, textMax);
+  const [, head = '', rest = ''] = /^(.+?)\s*(?:[:(]|\s-\s)(.*)$/s.exec(text) ?? [];
   // Behind its first word a text may say how far the job is.
   const first = goesOn.test(rest) ? '' : head;
-  const forms = [word, first].map(stateWord);
+  const forms = [text, first].map(stateWord);
   const found = forms.map((form) => (Object.hasOwn(more, form) ? more[form] : meaningOf(form)));
   return found.find((each) => each !== undefined) ?? 'running';
 }
 
-const goesOn = /retr|again|attempt|progress|pending|%|\d\s*(?:\/|of)\s*\d/i;
+/** No state is as long, and patterns take long over long texts. */
+const textMax = 200;
+
+const goesOn =
+  /retr|again|attempt|progress|pending|queue|processing|submit|schedul|wait|stage|step|resum|%|\d\s*(?:\/|of)\s*\d/i;
 
 function meaningOf(said: string): JobWord | undefined {
   const bare = said
-    .replace(/^(?:(?:image|video|audio)_(?=generation_|(?:completed|failed)$))?/, '')
+    // A job for a video may have completed its sound only.
+    .replace(/^(?:video_(?=completed$)|(?:image|video|audio)_(?=generation_|failed$))/, '')
     .replace(/^(?:task_|job_|generation_|generate_)?(?:status_|state_)?/, '')
     .replace(/_with_(?:error|warning)s?$|_partial(?:ly)?$/, '');
   // It has made something, of which the outputs tell.
@@ -100,7 +106,7 @@ function meaningOf(said: string): JobWord | undefined {
 const failure = new RegExp(
   [
     /^failed_(?!.*retry)/,
-    /_(?:failed|error|exception|violation|blocked|rejected|moderated|filtered)$/,
+    /(?<!(?:^|_)(?:being|not))_(?:failed|error|exception|violation|blocked|rejected|moderated|filtered)$/,
     /^(?:nsfw|unsafe|content)_(?:\w+_)?(?:detected|content|filter|policy)$/,
   ]
     .map(({ source }) => source)
@@ -115,6 +121,7 @@ export function saysMissing(word: unknown): boolean {
 /** Normalizes a word for comparison: lower case, with `_` between its parts. */
 export function stateWord(word: unknown): string {
   const parts = String(word)
+    .slice(0, textMax)
     .trim()
     .replace(/[.!…]+$/, '')
     .replaceAll(/(?<=[a-z])(?=[A-Z])|[\s.-]+/g, '_');
