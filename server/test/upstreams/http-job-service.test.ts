@@ -87,6 +87,10 @@ describe('class B', () => {
   test('a look-up that failed proves nothing', async (t) => {
     const { service } = await openPlain(t, options, () => ({ status: 503, json: {} }));
     await assert.rejects(service.find!('key-1', signal), /answered with/);
+    for (const empty of [{ json: {} }, { json: { data: null } }, { status: 204, body: '' }]) {
+      const { service } = await openPlain(t, options, () => empty);
+      await assert.rejects(service.find!('key-1', signal), /no state/);
+    }
   });
 });
 

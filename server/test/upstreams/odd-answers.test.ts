@@ -184,7 +184,21 @@ describe('openai: where a film is', () => {
     [{ download_url: film }, film],
     [{ data: [{ url: film }] }, film],
     [{ videos: [{ type: 'url', url: film }] }, film],
-    [{ urls: [film, 'https://cdn.test/2'] }, film, 'https://cdn.test/2'],
+    [{ urls: [film, 'https://cdn.test/2'] }, film],
+    [
+      { videos: [{ url: 'https://cdn.test/hd' }, { url: 'https://cdn.test/sd' }] },
+      'https://cdn.test/hd',
+    ],
+    [{ driving_video: 'https://x.test/in.mp4', output: { url: film } }, film],
+    [{ driving_video: 'https://x.test/in.mp4', params: { video_url: 'https://x.test/in.mp4' } }],
+    [{ url: 'https://cdn.test/watch', output: { url: film } }, film],
+    [{ project: { url: 'https://x.test/p' }, last: { url: 'https://x.test/l.jpg' } }],
+    [
+      { data: { owner: { url: 'https://x.test/o' }, video_url: 'https://cdn.test/2' } },
+      'https://cdn.test/2',
+    ],
+    [{ metadata: { url: 'https://x.test/of-the-caller' } }],
+    [{ output: 'https://cdn.test/v.png' }],
     [{ content: { video_url: film } }, film],
     [{ data: { image_url: 'https://cdn.test/a.png', video_url: film } }, film],
     [
@@ -212,6 +226,27 @@ describe('openai: where a film is', () => {
       assert.deepEqual(sources, urls.length > 0 ? urls.map((url) => ({ url })) : [content]);
       assert.equal(told.result.cost_usd_micro, 'outputs' in more ? 500_000n : undefined);
     });
+
+  test('an address of the API itself is no film', async (t) => {
+    const own = 'https://up.test/v1';
+    const reply = { json: of({ url: `${own}/videos/a`, data: { url: `${own}/videos/b` } }) };
+    const fetch = createFetch({ guard: false });
+    t.after(() => fetch.close());
+    const server = await serve(() => reply);
+    t.after(() => server.close());
+    const there = {
+      ...fetch,
+      request: (call: Parameters<typeof fetch.request>[0]) =>
+        fetch.request({ ...call, url: call.url.replace(own, server.url) }),
+    };
+    const tools = { fetch: there, guarded: there, download: () => assert.fail(), now: Date.now };
+    const settings = { name: 'it', url: own, key: 'a-key', secret: null, concurrency: 1 };
+    const upstream = adapters.openai.create({ ...settings, options: {} }, tools);
+    const told = await upstream.poll({ id: 'a' }, signal);
+    assert.ok(told.state === 'done');
+    const urls = told.result.media.map(({ source }) => ('url' in source ? source.url : null));
+    assert.deepEqual(urls, [`${own}/videos/a/content`]);
+  });
 
   test('in the answer, as base64', async (t) => {
     const videos = [{ type: 'base64', base64: Buffer.alloc(2 << 20, 7).toString('base64') }];
@@ -247,6 +282,11 @@ describe('a poll', () => {
     ['openai', { json: { status: 'running', progress: 1 } }, { progress: 0.01 }],
     ['openai', { json: { status: 'running', progress: '45/100' } }, { progress: 0.45 }],
     ['openai', { status: 400, json: { error: { message: 'invalid id' } } }, { state: 'missing' }],
+    [
+      'openai',
+      { status: 400, json: { error: { message: 'Video is still being processed' } } },
+      null,
+    ],
     ['openai', { status: 410, json: {} }, { state: 'missing' }],
     ['openai', { status: 400, json: { error: { code: 'invalid_api_key', message: 'x' } } }, null],
     [
@@ -260,15 +300,12 @@ describe('a poll', () => {
       { code: 'upstream_failed', message: 'boom' },
     ],
     ['openai', { json: { status: 'failed', error: null } }, { message: 'the job ended as failed' }],
-    [
-      'http-job',
-      { json: { name: 'operations/x', metadata: {} } },
-      { state: 'running' },
-      { status: 'done' },
-    ],
+    ['http-job', { json: { id: 'a', metadata: {} } }, { state: 'running' }, { status: 'done' }],
     ['http-job', { json: { id: 'a', status: null } }, { state: 'running' }],
     ['http-job', { json: { id: 'a', error: 'boom' } }, null],
     ['http-job', { json: [] }, null],
+    ['http-job', { json: { data: null } }, null],
+    ['http-job', { json: {} }, null],
     [
       'http-job',
       { status: 400, json: { status: 'failed', error: 'nsfw' } },
@@ -309,6 +346,8 @@ describe('http-job: a start whose success refuses', () => {
     [{ error: { message: 'NSFW content detected' } }, 'rejected'],
     [{ code: 7, message: 'the prompt violates our policy' }, 'rejected'],
     [{ message: 'queued' }, 'unknown'],
+    [{ success: true, message: 'Accepted. Its content is checked by moderation.' }, 'unknown'],
+    [{ message: 'Accepted. Its content is checked by moderation.', uuid: '9' }, 'unknown'],
     [{ error: 'your account is over its quota, see the policy' }, 'unknown'],
     [{ id: 'a', error: { message: 'NSFW' } }, 'accepted'],
   ] as const)

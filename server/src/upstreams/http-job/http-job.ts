@@ -3,7 +3,7 @@ import { messageOf } from '../../lib/unknown.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import { JsonBody } from '../json-body.ts';
 import { errorIn } from '../../core/apis/read-reply.ts';
-import { isObject } from '../../lib/json.ts';
+import { isObject, objectOf } from '../../lib/json.ts';
 import {
   blamesInput,
   demandStop,
@@ -129,8 +129,10 @@ async function submit(
 
 /** The outcome of a success without a job; words that refuse the input prove that there is none. */
 function withoutJob(json: unknown): StartOutcome {
-  const error = isObject(json) ? errorIn(json) : null;
-  const said = messageIn(error);
+  const { error: stated, success } = objectOf(json);
+  const error = isObject(json) && success !== true ? errorIn(json) : null;
+  const isStated = Boolean(stated) || success === false || error?.code !== undefined;
+  const said = isStated ? messageIn(error) : null;
   if (said !== null && blamesInput(error, said)) return { outcome: 'rejected', message: said };
   return { outcome: 'unknown', message: 'its answer has no job id', answer: 'unreadable' };
 }
@@ -176,21 +178,32 @@ function addressIn(json: unknown, options: HttpJobOptions, base: string): string
 /** Whether our key may be sent there: to the origin of `base`, or to a host of the options. */
 function isOwn(address: string, { poll_hosts }: HttpJobOptions, base: string): boolean {
   const [{ origin, protocol, host }, own] = [new URL(address), new URL(base)];
-  return origin === own.origin || (protocol === own.protocol && poll_hosts.includes(host));
+  return (
+    origin === own.origin ||
+    (protocol === own.protocol &&
+      poll_hosts.some((each) => URL.parse(`${protocol}//${each}`)?.host === host))
+  );
 }
 
 async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<JobState> {
+  const { poll_after_ms } = parts.options;
+  const early = { state: 'running', ...(poll_after_ms !== null && { poll_after_ms }) } as const;
+  return (await look(parts, handle, signal)) ?? early;
+}
+
+/** Null if the service tells nothing yet, not even that it knows the job. */
+async function look(parts: Parts, handle: Handle, signal: AbortSignal): Promise<JobState | null> {
   const { options, wire, tools } = parts;
   const reply = await wire
     .send(lookOf(parts, handle), { ...pollLimits, signal })
     .catch((error: unknown) => {
       throw new Error(wire.shown(String(messageOf(error))), { cause: error });
     });
-  const { poll_after_ms } = options;
-  if (saysLater(reply))
-    return { state: 'running', ...(poll_after_ms !== null && { poll_after_ms }) };
+  if (saysLater(reply)) return null;
   const verdict = verdictOf(reply, options, tools.now());
-  if (verdict.ok) return jobState(verdict.json, options, wire.shown);
+  const json = verdict.ok ? verdict.json : jsonOf(reply.body);
+  const isNamed = idIn(json, options.id ?? []) === String(handle.id);
+  if (verdict.ok) return jobState(json, options, wire.shown, isNamed);
   const { outcome } = verdict;
   const message = wire.shown(outcome.message);
   // A poll contains no input that could be wrong, so a final refusal means that the job is unknown.
@@ -198,14 +211,13 @@ async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<
     outcome.outcome === 'rejected' ||
     (outcome.outcome === 'not_accepted' && outcome.why === 'model');
   const isFinal = isGone && !transient.has(reply.status);
-  const json = jsonOf(reply.body);
-  const isNamed = idIn(json, options.id ?? []) === String(handle.id);
   // A service may tell a failure by a status; bare words such as `error` may be of the call.
   const isOfJob = isNamed || (isFinal && !goneStatuses.has(reply.status));
   if (isOfJob && !ofCall.has(reply.status)) {
     const word = textAt(json, options.status);
     const state = /^(?:error|fail)$/i.test(word ?? '') ? 'running' : stateOf(word, options.words);
-    if (state === 'failed' || state === 'stopped') return jobState(json, options, wire.shown);
+    if (state === 'failed' || state === 'stopped')
+      return jobState(json, options, wire.shown, isNamed);
   }
   if (isFinal) return { state: 'missing', message };
   throw pollFault(outcome, `a poll was answered with: ${message}`);
@@ -231,8 +243,9 @@ function lookOf({ options, wire, settings }: Parts, handle: Handle): JobCall {
 /** The job's id is the idempotency key that we sent, so a poll shows whether the job exists. */
 async function find(parts: Parts, key: string, signal: AbortSignal): Promise<Handle | null> {
   const handle = { id: key };
-  const { state } = await poll(parts, handle, signal);
-  return state === 'missing' ? null : handle;
+  const told = await look(parts, handle, signal);
+  if (told === null) throw new Error('the reply to a look-up has no state');
+  return told.state === 'missing' ? null : handle;
 }
 
 async function stop(

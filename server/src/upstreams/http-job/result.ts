@@ -10,16 +10,23 @@ import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
 
 /** Reads a job's state from a successful reply to a poll. */
 
-/** Throws an Error if the reply does not describe a job. `shown` makes a message safe to show. */
+/**
+ * Throws an Error if the reply does not describe a job. `shown` makes a message safe to show.
+ * `isNamed`: the reply has the job's id, so it may lack a state.
+ */
 export function jobState(
   json: unknown,
   options: HttpJobOptions,
   shown: (message: string) => string,
+  isNamed: boolean,
 ): JobState {
   const word = textAt(json, options.status);
   // Google's operations have one only at their end.
   const isEarly =
-    isObject(json) && errorIn(json) === null && messageIn(valueAt(json, options.error)) === null;
+    isNamed &&
+    isObject(json) &&
+    errorIn(json) === null &&
+    messageIn(valueAt(json, options.error)) === null;
   if (word === undefined && !isEarly) throw new Error('the reply to a poll has no state');
   if (saysMissing(word)) return { state: 'missing', message: shown(String(word)) };
   const state = word === undefined ? 'running' : stateOf(word, options.words);

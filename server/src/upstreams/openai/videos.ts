@@ -4,7 +4,7 @@ import { costInUsage } from '../../core/price/cost.ts';
 import { comesAlong, snakeCase } from '../../core/media/output-fields.ts';
 import { objectOf, type Json } from '../../lib/json.ts';
 import { digitsOf } from '../../lib/long-integers.ts';
-import { collectMedia } from '../outputs.ts';
+import { collectMedia, isMediaAddress } from '../outputs.ts';
 import {
   blamesInput,
   jsonOf,
@@ -88,6 +88,10 @@ export function createVideos(
         return { state: 'missing', message: said('it does not know the job') };
       if (refusal) throw pollFault(refusal, said(`answered ${status}`));
       if (saysLater(reply)) return { state: 'running' };
+      if (reply.truncated) {
+        const message = "The job's answer with its film is too large.";
+        return { state: 'failed', code: 'output_too_large', message };
+      }
       if (!value) throw new Error('its answer could not be read');
       // An error outside a job object is about the call, not about the job.
       const error = value.status === undefined ? errorIn(value) : null;
@@ -100,13 +104,15 @@ export function createVideos(
   };
 }
 
-/** A poll has no input that could be wrong, so a final refusal means that the job is unknown. */
+/** A 400 may also say that the job is not ready. */
 function isGone(status: number, refusal: CallFailure): boolean {
   const isOfJob =
     refusal.outcome === 'rejected' ||
     (refusal.outcome === 'not_accepted' && refusal.why === 'model');
-  return (status === 400 || status === 410) && isOfJob;
+  return isOfJob && (status === 410 || (status === 400 && unknownWords.test(refusal.message)));
 }
+
+const unknownWords = /unknown|not (?:be )?found|no such|not exist|expired|invalid (?:\w+ )?id\b/i;
 
 /** OpenRouter accepts only https callbacks. A server at an http address, as in tests, gets any. */
 function reaches(callback: string | null, wire: OpenaiWire): boolean {
@@ -151,7 +157,7 @@ function mediaIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): 
   const sources = Array.isArray(listed)
     ? listed.filter(isAddress).map((url) => ({ url }))
     : // Some gateways give the film's address, and have no call for its content.
-      (filmsIn(value) ?? [{ url: content }]);
+      [filmIn(value, wire) ?? { url: content }];
   const field = sources.length > 1 ? 'videos' : 'video';
   return sources.map((source) => {
     // Our key is sent only to the upstream itself.
@@ -161,22 +167,33 @@ function mediaIn(value: Json, id: string, isRouter: boolean, wire: OpenaiWire): 
   });
 }
 
+/** Fields with what a job made, the surest first. */
+const outputFields =
+  'output outputs result results video videos video_url data content output_url result_url download_url urls url'.split(
+    ' ',
+  );
 /** Fields of a job with what the caller sent, and with other media than films. */
-const otherField = /prompt|model|error|image|picture|audio|gif|cover/;
+const otherField =
+  /prompt|model|error|image|picture|audio|gif|cover|request|param|arg|option|setting|config|payload|driv|ref|target|template|motion|base_video|raw|upload|user|hook|callback/;
 const isOther = (name: string) => otherField.test(snakeCase(name)) || comesAlong(name);
 
-/** The films of one field: others may have the same film once more. Null if there is none. */
-function filmsIn(value: Json): OutputMedia['source'][] | null {
-  const { video_url, video, metadata, ...others } = value;
-  const fields = Object.entries({ video_url, video, ...others, ...objectOf(metadata) });
-  for (const [name, each] of fields.filter(([name]) => !isOther(name))) {
-    const media = collectMedia({ [name]: each }, 'video').media.filter(
-      ({ field, source }) => !isOther(field!) && (!('url' in source) || isOfFilm(source.url)),
-    );
-    const films = media.filter(({ field }) => field === media[0]!.field);
-    if (films.length > 0) return films.map(({ source }) => source);
+/** The job's film: several addresses are of the same one. Undefined if there is none. */
+function filmIn(value: Json, wire: OpenaiWire): OutputMedia['source'] | undefined {
+  const { metadata, ...own } = value;
+  const first = outputFields.filter((name) => Object.hasOwn(own, name));
+  const fields = [
+    ...first.map((name) => [name, own[name]] as const),
+    ...Object.entries({ ...objectOf(metadata), ...own }),
+  ];
+  for (const [index, [name, each]] of fields.entries()) {
+    if (isOther(name)) continue;
+    const found = collectMedia({ [name]: each }, 'video').media.find(({ field, source }) => {
+      const isOutput = index < first.length && outputFields.includes(snakeCase(field!));
+      return !isOther(field!) && (!('url' in source) || isOfFilm(source.url, isOutput, wire));
+    });
+    if (found) return found.source;
   }
-  return null;
+  return undefined;
 }
 
 function failureIn(value: Json, wire: OpenaiWire): JobState & { state: 'failed' } {
@@ -187,11 +204,16 @@ function failureIn(value: Json, wire: OpenaiWire): JobState & { state: 'failed' 
   return { state: 'failed', code, message };
 }
 
-/** Whether a film can be fetched there: not inside a network, and not by the call for content. */
-function isOfFilm(value: unknown): value is string {
+/**
+ * Whether a film can be fetched there: not inside a network, and not by a call of the API.
+ * `isOutput`: its field says that it is of an output, so that it needs no extension of a film.
+ */
+function isOfFilm(value: unknown, isOutput: boolean, wire: OpenaiWire): value is string {
   if (!isAddress(value)) return false;
-  const { protocol, pathname } = new URL(value);
-  return protocol === 'https:' && !/\/videos\/[^/]+\/content$/.test(pathname);
+  const { protocol, pathname, href } = new URL(value);
+  if (protocol !== 'https:' || /\/videos\/[^/]+\/content$/.test(pathname)) return false;
+  const isBare = isOutput && !isMediaAddress(href) && !href.startsWith(`${wire.url}/`);
+  return isBare || /\.(?:mp4|m4v|mov|webm|mkv)$/i.test(pathname);
 }
 
 function isAddress(value: unknown): value is string {
