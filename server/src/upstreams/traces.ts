@@ -40,12 +40,16 @@ export function traceFetch(
   };
 }
 
-/** Gives each start and chat of the upstream its span. */
+/**
+ * Gives each start and chat of the upstream its span, below that of the step or the call that makes
+ * it. A job that is not recorded has none, and a span without one would begin a trace of its own.
+ */
 export function traceUpstream(upstream: Upstream, { tracer }: Traces): void {
   const { name } = upstream;
   const start = upstream.start.bind(upstream);
   const chat = upstream.chat?.bind(upstream);
-  function begin(operation: string, model: string, request_id: string): TraceSpan {
+  function begin(operation: string, model: string, request_id: string) {
+    if (activeSpan() === undefined) return undefined;
     return tracer.begin(`${operation} ${model}`, {
       kind: 'client',
       attributes: {
@@ -58,12 +62,12 @@ export function traceUpstream(upstream: Upstream, { tracer }: Traces): void {
   }
   upstream.start = (job) => {
     const span = begin('generate_content', job.model, job.request_id);
-    return inSpan(span, () => judged(span, () => start(job)));
+    return span ? inSpan(span, () => judged(span, () => start(job))) : start(job);
   };
   if (chat)
     upstream.chat = (call) => {
       const span = begin('chat', call.model, call.request_id);
-      return inSpan(span, () => replying(span, () => chat(call)));
+      return span ? inSpan(span, () => replying(span, () => chat(call))) : chat(call);
     };
 }
 
