@@ -18,15 +18,16 @@ export function environmentOf({ env = process.env }: { env?: NodeJS.ProcessEnv }
 }
 
 /** Reads the settings from the environment. Throws a `ConfigError` that lists every problem. */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(given: NodeJS.ProcessEnv = process.env): Config {
+  const env = withoutIdle(given);
   const problems: string[] = [];
   const sources = new Map<string, GivenSetting>();
   const entries = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
     try {
-      const given = readSetting(env, name, setting);
+      const text = readSetting(env, name, setting);
       noteSource(sources, env, name, setting);
-      if (given !== null && setting.secret) hideSecret(given);
-      return [name, given === null ? null : setting.read(given)];
+      if (text !== null && setting.secret) hideSecret(text);
+      return [name, text === null ? null : setting.read(text)];
     } catch (error) {
       problems.push(`${name}: ${messageOf(error)}`);
       return [name, null];
@@ -54,6 +55,16 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if (problems.length === 0) problems.push(...brokenRules(config, isGiven));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
+}
+
+/**
+ * The environment without the standard's names for traces while these are off: injectors set them
+ * for every program, with values that only other programs take.
+ */
+function withoutIdle(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isOff = env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true';
+  if (env.OTEL_EXPORTER_OTLP_ENDPOINT && !isOff) return env;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_')));
 }
 
 function noteSource(

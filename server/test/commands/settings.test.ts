@@ -179,14 +179,28 @@ const wrong: Record<string, readonly (string | Record<string, string>)[]> = {
 };
 
 describe('a setting that cannot work', () => {
+  const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
   for (const [name, values] of Object.entries(wrong))
     test(`is named: ${name}`, () => {
       for (const value of values) {
-        const told = toldOf(typeof value === 'string' ? { [name]: value } : value);
+        const told = toldOf({
+          ...tracing,
+          ...(typeof value === 'string' ? { [name]: value } : value),
+        });
         assert.ok(told !== null, `${name} took ${JSON.stringify(value)}`);
         assert.ok(told.includes(name) && !told.includes(word), told);
       }
     });
+
+  test('is no hindrance if it is for traces and these are off', () => {
+    const injected = {
+      OTEL_TRACES_SAMPLER: 'jaeger_remote',
+      OTEL_TRACES_SAMPLER_ARG: 'endpoint=http://one.example,pollingIntervalMs=5000',
+      OTEL_RESOURCE_ATTRIBUTES: 'a=50%',
+    };
+    assert.equal(toldOf(injected), null);
+    assert.equal(toldOf({ ...tracing, ...injected, OTEL_SDK_DISABLED: 'true' }), null);
+  });
 
   test('is in this table', () => {
     const rows = configurationPage().matchAll(/^\| `([A-Z_]+)` \|/gm);
