@@ -90,7 +90,7 @@ export function createVideos(
       if (saysLater(reply)) return { state: 'running' };
       if (reply.truncated) {
         const message = "The job's answer with its film is too large.";
-        return { state: 'failed', code: 'output_too_large', message };
+        return { state: 'failed', code: 'upstream_failed', message };
       }
       if (!value) throw new Error('its answer could not be read');
       // An error outside a job object is about the call, not about the job.
