@@ -66,8 +66,19 @@ describe('a prompt of 100 tokens', () => {
     ['leaves out a larger part that was read', anthropic(800, 50), [950, 800, 50]],
     ['leaves out a larger part that was written', anthropic(0, 800), [900, 0, 800]],
     ['leaves out a larger part, and nothing was written', anthropic(800), [900, 800, 0]],
-    ['leaves out what is larger than itself in the details', openai(5_000), [5_100, 5_000, 0]],
+    ['has at most itself in the cache, as OpenAI counts', openai(5_000), [100, 100, 0]],
+    [
+      'leaves out what is larger than itself in the details, and in the total',
+      { ...openai(5_000), total_tokens: 5_150 },
+      [5_100, 5_000, 0],
+    ],
     ['includes what is just as large in the details', openai(100), [100, 100, 0]],
+    ['includes what is rounded up in the details', openai(112), [100, 100, 0]],
+    [
+      'includes what was written if the total does not have it beside',
+      { prompt_tokens_details: { cached_tokens: 120, cache_write_tokens: 500 } },
+      [100, 100, 0],
+    ],
     [
       'has at most itself in the cache, as DeepSeek counts',
       { prompt_cache_hit_tokens: 800 },

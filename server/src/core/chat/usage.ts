@@ -268,13 +268,13 @@ function promptOf({ prompt, ...counts }: KindCounts, fields: Json) {
   };
 }
 
-/** The same for OpenAI's details, if they exceed the prompt, or the total has room for them. */
-function countedBeside(prompt: number, { completion, total, written }: KindCounts, fields: Json) {
+/** The same for OpenAI's details, only if the total has room for just them. */
+function countedBeside(prompt: number, counts: KindCounts, fields: Json) {
   const told = promptDetails.map((name) => tokenCountIn(objectOf(fields[name]).cached_tokens) ?? 0);
-  const counts = { cached: Math.max(...told), written: written ?? 0 };
-  const rest = (total ?? 0) - prompt - (completion ?? 0);
-  const isBeside = counts.cached > 0 && rest === counts.cached + counts.written;
-  return counts.cached > prompt || isBeside ? counts : null;
+  const cached = Math.max(...told);
+  const written = counts.written ?? 0;
+  const rest = (counts.total ?? 0) - prompt - (completionOf({ ...counts, prompt }) ?? 0);
+  return cached > 0 && rest === cached + written ? { cached, written } : null;
 }
 
 /**
