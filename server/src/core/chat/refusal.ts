@@ -78,7 +78,8 @@ const senses =
 /** The codes of an error. Some servers have them as names before the words. */
 export function codesIn(error: Json, words: string): string {
   const { code, type, status, reason, __type, error_code, error_type, details } = error;
-  const [names = ''] = /^(?:[\w.]+: |An error occurred \(\w+\) )*/.exec(words) ?? [];
+  // A path of the caller's field ends with a colon, too.
+  const [names = ''] = /^(?:(?:litellm\.)?\w+: |An error occurred \(\w+\) )*/.exec(words) ?? [];
   const reasons = itemsOf(details).map((each) => objectOf(each).reason);
   return [code, type, status, reason, __type, error_code, error_type, ...reasons, names]
     .filter((each) => typeof each === 'string')

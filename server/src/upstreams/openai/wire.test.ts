@@ -12,11 +12,13 @@ const wire = createWire(
 
 /** Errors in each place, and what they are at fault for there. */
 const errors: [error: object, why: string][] = [
-  [{ code: 1004, message: 'login fail: Please carry the API secret key' }, 'credential'],
+  [{ code: '1004', message: 'login fail: Please carry the API secret key' }, 'credential'],
   [{ type: 'authentication_error', message: 'Authentication Fails' }, 'credential'],
   [{ code: 1008, message: 'insufficient balance' }, 'account'],
   [{ code: 'Arrearage', message: 'Access denied, please make sure' }, 'account'],
   [{ code: 1002, message: 'rate limit' }, 'busy'],
+  [{ code: 2013, message: 'the proxy lost its peer' }, 'unknown'],
+  [{ message: 'metadata.billing: too much' }, 'unknown'],
   [{ message: 'litellm.RateLimitError: limit reached' }, 'busy'],
   [{ message: 'prompt too long; exceeded max context length by 9 tokens' }, 'rejected'],
   [
@@ -42,6 +44,36 @@ for (const [error, why] of errors)
     for (const outcome of outcomes)
       assert.equal('why' in outcome ? outcome.why : outcome.outcome, why);
   });
+
+const ofCalls: object[] = [
+  { message: 'Model model-wild is not supported with image inputs.' },
+  {
+    message:
+      "The model `model-wild` is not supported when `reasoning_effort` is set to 'none'.",
+  },
+  { message: 'model-wild is not supported with this tool_choice', param: 'tool_choice' },
+  { message: 'Model model-wild is not supported.', param: 'tool_choice' },
+  { message: 'Unknown model parameter: foo' },
+  { message: 'Model is not available for requests with more than 10 images' },
+];
+for (const error of ofCalls)
+  test(`${JSON.stringify(error)} does not blame the model`, () => {
+    const body = Buffer.from(JSON.stringify({ error }));
+    const reply = { status: 400, headers: {}, body };
+    assert.equal(wire.refusal(reply, 'model-wild').outcome, 'rejected');
+  });
+
+test("an error of Amazon's has its type in a header", () => {
+  const body = Buffer.from(JSON.stringify({ message: 'Something is wrong.' }));
+  const whyOf = (type: string) => {
+    const headers = { 'x-amzn-errortype': type };
+    const outcome = wire.refusal({ status: 400, headers, body }, 'm');
+    return 'why' in outcome ? outcome.why : outcome.outcome;
+  };
+  assert.equal(whyOf('ServiceQuotaExceededException'), 'busy');
+  assert.equal(whyOf('UnrecognizedClientException:http://internal'), 'credential');
+  assert.equal(whyOf('ValidationException'), 'rejected');
+});
 
 test('words that repeat an input do not blame the key of a refused call', () => {
   const body = Buffer.from(JSON.stringify({ error: { message: '"rate limit" is not allowed' } }));

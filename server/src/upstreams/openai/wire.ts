@@ -3,6 +3,7 @@ import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts
 import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
 import { errorIn as errorOf } from '../../core/apis/read-reply.ts';
 import { blamesCall, codesIn, cannotReadMedia, refusalIn } from '../../core/chat/refusal.ts';
+import { isFilled } from '../../core/check.ts';
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
 import {
   accountToBlame,
@@ -50,7 +51,9 @@ export function createWire(
 
   /** The outcome of an unsuccessful reply. `model`: the server's name of the called model. */
   function refusal(reply: ReplyParts, model: string): CallFailure {
-    const error = errorIn(jsonOf(reply.body)) ?? amazonsError(reply);
+    const told = errorIn(jsonOf(reply.body));
+    const named = amazonsError(reply);
+    const error = named === null ? told : { ...named, ...told };
     const said = error === null ? reply : meant(reply, error);
     const special = error === null ? null : specialRefusal(said.status, error, model);
     const outcome = cleaned(special ?? outcomeOfReply(said, tools.now()));
@@ -117,7 +120,8 @@ export function errorIn(given: unknown): Json | null {
 
 function specialRefusal(status: number, error: Json, model: string): CallFailure | null {
   const message = messageIn(error) ?? `answered ${status}`;
-  const { metadata } = error;
+  const { metadata, param } = error;
+  const isOfCall = cannotReadMedia(message) || (isFilled(param) && param !== 'model');
   // OpenRouter answers 403 both for a bad key and for an input that a moderator has flagged.
   if (status === 403 && isObject(metadata) && Array.isArray(metadata.reasons))
     return { outcome: 'rejected', message };
@@ -127,7 +131,7 @@ function specialRefusal(status: number, error: Json, model: string): CallFailure
     status === 410 ||
     ([400, 401, 403, 404].includes(status) && error.param === 'model') ||
     lacksModel.test(codesIn(error, '')) ||
-    (status < 500 && lacks(model, status, message))
+    (status < 500 && !isOfCall && lacks(model, status, message))
   )
     return { outcome: 'not_accepted', why: 'model', message };
   // A 404 here is about the input, for example if no endpoint supports a field of the call.
@@ -140,8 +144,8 @@ const lacksModel =
 /** The first words of an error that the called model, or the address, is not there for us. */
 const lacksWords = new RegExp(
   [
-    '^(model (is )?(not (exist|available|found|loaded)|does not exist|disabled|unloaded)\\b|模型不存在|failed to load model',
-    '((invalid params, )?unknown model|no access to model)\\b|modelcode: does not exist|no route for that uri',
+    '^(model (is )?(not (exist|available|found|loaded)|does not exist|disabled|unloaded)\\b(?! (for requests|with|when|if)\\b)|模型不存在|failed to load model',
+    '((invalid params, )?unknown model(?=[:,.]| ?["\'`]|$)|no access to model\\b)|modelcode: does not exist|no route for that uri',
     'endpoint with name .{1,200} does not exist|user does not have permission .{1,40} on endpoint',
     'this model (version has reached the end of its life|requires a subscription)\\b',
     'no (models loaded|such model|allowed providers are available|endpoints found matching your data policy)',
@@ -157,6 +161,9 @@ const lacksWords = new RegExp(
   ].join('|'),
   'i',
 );
+/** Behind the model's name. More words may be about a field of the call. */
+const notSupported =
+  /^["'`]?( model)? is not (a valid model id\b|supported(\W*$| (by any provider|when using codex)\b))/i;
 /** Gateways write the path that was called, or names of errors, before such words. */
 const prefix = /^(\/[\w/]+: |[\w.]+: |An error occurred \(\w+\) when calling the [^:]{1,80}: )+/;
 
@@ -216,7 +223,7 @@ function lacks(model: string, status: number, message: string): boolean {
   if ([message, message.replace(prefix, '')].some((each) => lacksWords.test(each))) return true;
   if (behind.length === 0 || /(?:[\w.:-]|(?<!\bmodels)\/)$/.test(before)) return false;
   const after = behind.join(model);
-  if (/^["'`]?( model)? is not (a valid model id|supported)\b/i.test(after))
+  if (notSupported.test(after))
     return /^(the |model )*["'`]?$/i.test(before);
   return status === 404 && /^(?:$|[^\w./:-]|[.:](?:\s|$))/.test(after);
 }
@@ -237,7 +244,9 @@ const numbers: readonly [status: number, codes: readonly number[]][] = [
   [503, [1305]],
 ];
 
+/** Both are texts here: Z.ai's always, and MiniMax's from a place of its own. */
 function numbered(code: unknown): number | undefined {
+  if (typeof code !== 'string') return undefined;
   return numbers.find(([, codes]) => codes.includes(Number(code)))?.[0];
 }
 
