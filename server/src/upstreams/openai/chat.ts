@@ -50,8 +50,8 @@ export type ChatOptions = Pick<
 
 /**
  * Chat calls in the form that the server speaks. A call is sent once, unless the server refuses it
- * for a field of its messages: then it is sent without that field. If that helps, later calls are
- * sent without it, too.
+ * for a field of its messages: then it is sent without that field. If that helps, later calls of the
+ * model are sent without it, too.
  */
 export function createChat(
   wire: OpenaiWire,
@@ -62,7 +62,8 @@ export function createChat(
 ): (call: ChatCall) => Promise<ChatOutcome> {
   const firstMs = options.first_byte_seconds * 1000;
   const idleMs = options.idle_seconds * 1000;
-  const untaken = new Set<string>();
+  /** By the server's name of the model. */
+  const untaken = new Map<string, Set<string>>();
 
   async function send(call: ChatCall, sent: SentBody, names: ToolNames): Promise<ChatOutcome> {
     const { model, signal, stream } = call;
@@ -91,7 +92,7 @@ export function createChat(
   }
 
   return async (call) => {
-    const refused = new Set(untaken);
+    const refused = new Set(untaken.get(call.model));
     const body = new JsonBody();
     const place = { body, inline: options.inline_images, readsText: form.readsText };
     const cacheControl = call.cacheControl && form.dialect.cacheControl;
@@ -115,7 +116,8 @@ export function createChat(
         const outcome = await send(call, sent, written.names);
         if (outcome.outcome === 'reply') {
           // Not learned from the refusal alone, which may quote such a word from the caller's text.
-          for (const field of refused) untaken.add(field);
+          if (refused.size > 0)
+            untaken.set(call.model, new Set([...(untaken.get(call.model) ?? []), ...refused]));
           return { ...outcome, ignored: written.ignored };
         }
         const named = outcome.outcome === 'rejected' ? fieldsIn(outcome.message, written) : [];
@@ -150,8 +152,8 @@ function unansweredBy(error: unknown, wire: OpenaiWire): ChatOutcome {
 type ToolNames = WrittenCall['names'];
 
 const habitWords: readonly [habit: string, words: RegExp][] = [
-  [habits.systemFirst, /\bsystem message must be (?:at the (?:beginning|start)|(?:the )?first)/i],
-  [habits.shortIds, /\btool call id\b.{0,200} must be .{0,60}length of 9/i],
+  [habits.systemFirst, /^system message must be (?:at the (?:beginning|start)|(?:the )?first)/i],
+  [habits.shortIds, /^tool call id\b.{0,200} must be .{0,60}length of 9/i],
 ];
 
 /** The habits of the server that a refusal shows, or the fields that it names. */

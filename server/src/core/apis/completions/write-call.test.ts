@@ -154,6 +154,16 @@ describe('a server', () => {
     assert.deepEqual(rolesOf(false), ['system', 'user']);
   });
 
+  test('stay apart under two names', () => {
+    const [a, b] = ['a', 'b'].map((name) => ({ role: 'system', content: 'x', name }));
+    const { body } = written({ messages: [a, a, b, user] }, { developer: false });
+    const sent = (body.messages as Json[]).map(({ name, content }) => [name, content]);
+    assert.deepEqual(sent.slice(0, 2), [
+      ['a', 'x\n\nx'],
+      ['b', 'x'],
+    ]);
+  });
+
   test('gets functions of the older form as tools, and their calls and results with one id', () => {
     const { body } = written({
       messages: [

@@ -134,8 +134,8 @@ function messagesOf(writing: CompletionsContext): Json[] {
 }
 
 /**
- * Consecutive turns of the system and the developer are one message where both have one role,
- * because the templates of many models take only one.
+ * Consecutive turns of the system and the developer with one name are one message where they have
+ * one role, because the templates of many models take only one.
  */
 function joinedTurns({
   conversation: { turns },
@@ -147,7 +147,8 @@ function joinedTurns({
   for (const turn of turns) {
     const last = joined.at(-1);
     if (!isSystem(turn)) joined.push(turn);
-    else if (last && isSystem(last)) for (const block of turn.blocks) last.blocks.push(block);
+    else if (last && isSystem(last) && last.name === turn.name)
+      for (const block of turn.blocks) last.blocks.push(block);
     else {
       const by = last && dialect.message_fields.has(habits.systemFirst) ? 'user' : turn.by;
       joined.push({ ...turn, by, blocks: [...turn.blocks] });

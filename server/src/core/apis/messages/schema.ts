@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../../lib/json.ts';
+import { isObject, itemsOf, objectOf, type Json } from '../../../lib/json.ts';
 
 /** Words of a schema that Claude takes as they are; these rules are of Anthropic's own library. */
 const plain = new Set('$ref type enum const required title description'.split(' '));
@@ -11,6 +11,24 @@ const ofLists: Readonly<Record<string, string>> = {
 const formats = new Set(
   'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '),
 );
+
+/**
+ * Whether closing the objects of a schema would change what it takes: maps, objects of any fields,
+ * and parts of one object.
+ */
+export function isOpenSchema(given: unknown): boolean {
+  if (!isObject(given)) return false;
+  const { type, properties, additionalProperties: more, allOf } = given;
+  const hasFields = isObject(properties) && Object.keys(properties).length > 0;
+  const isFree = [type].flat().includes('object') && !hasFields && more !== false;
+  const isJoined = itemsOf(allOf).length > (hasFields ? 0 : 1);
+  if (isFree || isJoined || isObject(more) || 'patternProperties' in given) return true;
+  return Object.entries(given).some(([name, value]) => {
+    if (name === 'items') return isOpenSchema(value);
+    if (ofMaps.has(name)) return Object.values(objectOf(value)).some(isOpenSchema);
+    return Object.hasOwn(ofLists, name) && itemsOf(value).some(isOpenSchema);
+  });
+}
 
 /** A JSON schema as Claude takes it: its objects are closed, other words join the description. */
 export function schemaForClaude(given: unknown): unknown {

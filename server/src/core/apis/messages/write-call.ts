@@ -9,7 +9,7 @@ import * as common from '../writing.ts';
 import { givenFields, isFilled } from '../../check.ts';
 import type { CallSettings, ApiDialect, WrittenCall } from '../api.ts';
 import { claudeFormat, type Thought } from '../thoughts.ts';
-import { schemaForClaude } from './schema.ts';
+import { isOpenSchema, schemaForClaude } from './schema.ts';
 
 /** How the models of services with Anthropic's Messages API differ. */
 export interface MessagesDialect extends ApiDialect {
@@ -80,20 +80,19 @@ function configOf(thinking: Json | undefined, writing: MessagesContext): Json | 
   const level = isOn(thinking) && dialect.thinking !== 'budget' ? levelOf(conversation) : null;
   const isSaid = level !== null || (thinking !== undefined && settings.thinking === null);
   if (settings.effort !== null && !isSaid) common.omitField(writing, 'effort');
-  if (format?.type === 'json') common.omitField(writing, 'format');
+  const schema = format?.type === 'schema' ? schemaOf(format.schema, writing) : null;
+  if (format !== null && schema === null) common.omitField(writing, 'format');
   const config = givenFields({
     effort: level === 'minimal' ? 'low' : level,
-    format:
-      format?.type === 'schema'
-        ? { type: 'json_schema', schema: schemaOf(format.schema, writing) }
-        : null,
+    format: schema && { type: 'json_schema', schema },
   });
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
-/** Callers of Anthropic's API know what schemas it takes. */
+/** Null: Claude takes none of its meaning. Callers of Anthropic's API know what it takes. */
 function schemaOf(schema: Json, { conversation }: MessagesContext): unknown {
-  return conversation.api === 'messages' ? schema : schemaForClaude(schema);
+  if (conversation.api === 'messages') return schema;
+  return isOpenSchema(schema) ? null : schemaForClaude(schema);
 }
 
 /** Null if the effort is missing or unknown. */
@@ -157,14 +156,13 @@ function toolOf(
   { name, description, parameters, strict, mark }: chat.Tool,
   writing: MessagesContext,
 ) {
+  const closed = parameters && strict === true ? schemaOf(parameters, writing) : null;
+  const isOpen = parameters && strict === true && closed === null;
   return {
     name: writing.names.short(name),
     ...(isFilled(description) && { description }),
-    input_schema:
-      parameters && strict === true
-        ? schemaOf(parameters, writing)
-        : (parameters ?? common.anyObject),
-    ...(strict === true && { strict }),
+    input_schema: closed ?? parameters ?? common.anyObject,
+    ...(isOpen ? common.omitField(writing, 'strict') : strict === true && { strict }),
     ...common.cacheControlOf(mark, writing),
   };
 }
