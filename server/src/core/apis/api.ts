@@ -63,7 +63,7 @@ export interface ReplyReader {
   cut(): void;
 }
 
-/** At a `[DONE]`, at the last byte, or at a piece that cannot be read. */
+/** At a `[DONE]`, at the last byte, or at a break or a piece that cannot be read. */
 export type EndOfBytes = 'mark' | 'last' | 'fault';
 
 /** Begins to read a reply. `say` gets its events, in order and at once. */

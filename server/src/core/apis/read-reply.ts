@@ -27,7 +27,8 @@ function isReply(value: unknown): value is Json {
   const { type, choices, output, role, content, response } = value;
   const isEvent = isFilled(type) && typeForm.test(type);
   const isMessage = role === 'assistant' && content !== undefined;
-  return isEvent || Array.isArray(choices ?? output) || isMessage || typeof response === 'string';
+  const hasList = isObject(choices) || Array.isArray(choices ?? output);
+  return isEvent || hasList || isMessage || typeof response === 'string';
 }
 
 const typeForm = /^(message(_start|_delta|_stop)?$|content_block_|response\.)/;
@@ -111,10 +112,11 @@ class Reading {
       said.push(event);
     });
     this.#pieces = jsonPieces(pieceMaxChars, (value, text, name) => {
-      const isSign = lifeSign.test(text) || (name !== undefined && lifeSign.test(name));
-      if (this.isOver() || isSign) return;
       // Some proxies encode each value twice.
       const piece = jsonIn(value);
+      const isNamed = name !== undefined && lifeSign.test(name);
+      const isSign = isNamed && !isReply(piece) && !objectOf(piece).error;
+      if (this.isOver() || isSign || lifeSign.test(text)) return;
       if (endMark.test(text)) return void (this.#isMarked = true);
       const mayCount = counts.test(text);
       for (const each of Array.isArray(piece) ? piece : [piece])
@@ -142,17 +144,17 @@ class Reading {
 
   /** Says what is left after an error. False: the reply is complete all the same. */
   broken(error: unknown): boolean {
-    // After its end mark a reply is whole, even if the connection breaks then.
     const isFault = error instanceof ReplyBroken;
-    // The last line may lack nothing but its end.
-    if (!isFault) isDone(() => this.#pieces.end());
-    // After a break, only a finish reason with a usage shows that nothing is missing.
+    // The last line may lack nothing but its end. A rest that cannot be read may be of the reply.
+    const isRead = isFault ? error.error === null : isDone(() => this.#pieces.end());
+    // After its end mark a reply is whole, even if the connection breaks then. Without one, only a
+    // finish reason with a usage shows after a break that nothing is missing.
     const isSure = isFault || this.#isMarked || this.#isCounted;
     // Some services send an error behind a reply that has its end and its usage.
-    const isCut = !isFault || error.error === null || this.#isLate;
+    const isCut = isSure && (isRead || this.#isLate);
     const isWhole = isCut && isDone(() => this.#reader.end(this.#isMarked ? 'mark' : 'fault'));
     if (!isWhole) this.#reader.cut();
-    return !(isWhole && isSure);
+    return !isWhole;
   }
 
   #read(piece: unknown, text: string, name: string | undefined, mayCount: boolean): void {
@@ -236,7 +238,8 @@ function statedIn(piece: Json): Json | null {
   if (error !== null) return isFilled(piece.error) ? { ...besides(piece), ...error } : error;
   if (piece.object === 'error' || piece.type === 'error') return piece;
   const { status_code: code = 0, status_msg } = objectOf(piece.base_resp);
-  if (code !== 0) return { code, message: status_msg };
+  // Other services have numbers of their own in an error's code.
+  if (code !== 0) return { code: textOf(code), message: status_msg };
   const { Code, Message } = objectOf(objectOf(piece.Response).Error);
   if (isFilled(Code)) return { code: Code, message: Message };
   if (isReply(piece) || saysNoFault(piece)) return null;
@@ -245,7 +248,7 @@ function statedIn(piece: Json): Json | null {
   ) ?? [''];
   const named = errorOf(own);
   if (named !== null) return { type, ...named };
-  const isFailed = /^(?:error|fail)/i.test(textOf(status));
+  const isFailed = /^(?:error|fail(?:ed|ure)?)$/i.test(textOf(status));
   return isFailed || words.some((word) => isWords(piece[word])) ? piece : errorOf(detail);
 }
 

@@ -22,6 +22,7 @@ const literals = new Map(
  * at a sign without a plain meaning, so that the result is always the beginning of valid JSON.
  */
 export class LooseJson {
+  readonly #depthMax: number;
   readonly #closers: string[] = [];
   #place: 'value' | 'key' | 'colon' | 'next' = 'value';
   #head = '';
@@ -34,6 +35,10 @@ export class LooseJson {
   #hasContent = false;
   #isStuck = false;
   #strict = '';
+
+  constructor(depthMax = Infinity) {
+    this.#depthMax = depthMax;
+  }
 
   isComplete(): boolean {
     return this.#first !== '' && this.#closers.length + this.#quote.length === 0 && !this.#isStuck;
@@ -164,6 +169,7 @@ export class LooseJson {
     } else if (/[{[]/.test(sign) && place === 'value') {
       this.#begin(sign);
       this.#closers.push(sign === '{' ? '}' : ']');
+      this.#isStuck = this.#closers.length > this.#depthMax;
       this.#place = sign === '{' ? 'key' : 'value';
     } else if (sign === this.#closers.at(-1) && (place === 'next' || isEnd)) {
       this.#strict += this.#comma.slice(1) + sign;

@@ -77,3 +77,21 @@ test("Python's numbers are null, but not inside texts, however long or cut these
   const c = quotes.replaceAll('\\', '');
   assert.deepEqual(values, [{ a: null, b: null, c }, undefined]);
 });
+
+test('a faulty value is parsed once, and a long or deep one is not mended', (t) => {
+  const parse = t.mock.method(JSON, 'parse');
+  const values: unknown[] = [];
+  const deep = (levels: number) => `${'['.repeat(levels)}1,${']'.repeat(levels)}`;
+  for (const text of [
+    `data: ${'['.repeat(2_000)}\n${'event: a\n'.repeat(200)}`,
+    `{"a": "${'x'.repeat(2 ** 20)}",}`,
+    deep(257),
+    deep(1),
+  ]) {
+    const read = jsonPieces(10_000_000, (value) => values.push(value));
+    read.add(Buffer.from(text));
+    read.end();
+  }
+  assert.deepEqual(values, [undefined, undefined, undefined, [1]]);
+  assert.ok(parse.mock.callCount() < 50, String(parse.mock.callCount()));
+});

@@ -57,14 +57,15 @@ export function jsonPieces(maxChars: number, take: TakePiece): JsonPieces {
   function readOther(line: string): void {
     event.end();
     const text = line.trim();
-    const whole = parseEvent(text);
+    const whole = strictValue(text);
     if (whole !== undefined || text.startsWith('<')) return takeValues(text, undefined, take);
     value = [line];
     held = line.length;
   }
 
   function readLine(sent: string): void {
-    const line = fieldOf(sent.replace(lineMarks, ''));
+    const plain = sent.replace(lineMarks, '');
+    const line = value === null ? fieldOf(plain) : plain;
     limit(line.length);
     if (value !== null && (line === '' || !eventLine.test(line))) {
       held += line.length + lineChars;
@@ -133,6 +134,8 @@ function eventReader(take: TakePiece): EventReader {
   });
   /** The only line of the event's data. Undefined: none has come. Null: several have. */
   let only: string | null | undefined;
+  /** Whether it is a whole value; null: not known yet. */
+  let isOnlyWhole: boolean | null = null;
 
   function end(): void {
     parser.feed('\n');
@@ -145,9 +148,13 @@ function eventReader(take: TakePiece): EventReader {
       const line = sent.replace(/^(?:data: ?)+(?=data:)/, '');
       const isData = line.startsWith('data:');
       // Some servers leave out the empty lines. Then whole data ends its event.
-      const isNext = (isData || line.startsWith('event:')) && only != null && isWhole(only);
+      const mayEnd = (isData || line.startsWith('event:')) && only != null;
+      const isNext = mayEnd && (isOnlyWhole ??= isWhole(only!));
       if (isNext || line === '') end();
-      if (isData) only = only === undefined ? line.slice('data:'.length).trim() : null;
+      if (isData) {
+        only = only === undefined ? line.slice('data:'.length).trim() : null;
+        isOnlyWhole = null;
+      }
       // The parser gets whole lines, because it scans an unfinished line again with each piece.
       if (line !== '') parser.feed(`${line}\n`);
       return isNext || line === '';
@@ -157,7 +164,7 @@ function eventReader(take: TakePiece): EventReader {
 }
 
 function isWhole(data: string): boolean {
-  return data === endMark || parseEvent(data) !== undefined;
+  return data === endMark || strictValue(data) !== undefined;
 }
 
 /** Takes a value, or several that stand behind each other. */
@@ -176,7 +183,7 @@ function takeValues(text: string, name: string | undefined, take: TakePiece): vo
     const end = endOfValue(text, start);
     // Only the last of them may be something else.
     const each = (end > start ? text.slice(start, end) : text.slice(at)).trim();
-    if (each !== '') take(parseEvent(each), each, name);
+    if (each !== '') take(each === text ? undefined : parseEvent(each), each, name);
     at = Math.max(end, at + 1);
   }
 }
@@ -198,15 +205,24 @@ const endMark = '[DONE]';
 /** More digits than every number can hold, perhaps in a text. */
 const manyDigits = /\d{16}/;
 
-function parseEvent(text: string): unknown {
+function strictValue(text: string): unknown {
   // The error that it would throw costs more than reading several events.
   if (text === endMark) return undefined;
-  const value = tolerantJson(text, manyDigits.test(text) ? exactJson : JSON.parse);
-  return value === undefined && /^[[{]/.test(text) ? tolerantJson(strictOf(text)) : value;
+  return tolerantJson(text, manyDigits.test(text) ? exactJson : JSON.parse);
+}
+
+/** The most characters and levels of a faulty value that is read, because that takes long. */
+const looseMaxChars = 1024 * 1024;
+const looseMaxDepth = 256;
+
+function parseEvent(text: string): unknown {
+  const value = strictValue(text);
+  const isLoose = value === undefined && /^[[{]/.test(text) && text.length <= looseMaxChars;
+  return isLoose ? tolerantJson(strictOf(text)) : value;
 }
 
 /** Strict JSON in place of what faulty servers write: raw control signs, other escapes. */
 function strictOf(text: string): string {
-  const json = new LooseJson();
+  const json = new LooseJson(looseMaxDepth);
   return json.add(text) === text.length && json.isComplete() ? json.said() : '';
 }

@@ -13,22 +13,26 @@ export function callPieces(calls: Calls) {
   /** The call in the field that was there before `tool_calls`. */
   let older: OpenCall | undefined;
 
-  /** Undefined: the reply has more calls than any model makes. */
-  function callOf(piece: SentCall, index: number | null): OpenCall | undefined {
+  /**
+   * Undefined: the reply has more calls than any model makes. `known`: how many calls came before
+   * this list, in which none comes again.
+   */
+  function callOf(piece: SentCall, index: number | null, known: number): OpenCall | undefined {
     const ofId = byId.get(piece.id);
     const there = index === null ? (ofId ?? last) : byIndex.get(index);
     if (there !== undefined && goesOn(there, piece, ofId !== undefined)) return there;
     // Some servers count the index on within a call.
     const isBare = piece.id === '' && piece.name === '';
     if (there === undefined && isBare && last?.isComplete() === false) return last;
-    if (ofId !== undefined && (piece.name === '' || isRepeat(ofId, piece))) return ofId;
+    const isAgain = (call: OpenCall) => calls.all.indexOf(call) < known && isRepeat(call, piece);
+    if (ofId !== undefined && (piece.name === '' || isAgain(ofId))) return ofId;
     const call = calls.open() ?? undefined;
     if (call !== undefined && index !== null) byIndex.set(index, call);
     return call;
   }
 
-  function addPiece(piece: SentCall, index: number | null): void {
-    last = callOf(piece, index);
+  function addPiece(piece: SentCall, index: number | null, known: number): void {
+    last = callOf(piece, index, known);
     if (last === undefined) return;
     // A value that grows is compared as it is merged.
     if (!(piece.isValue && last.isValue()) && isRepeat(last, piece)) return;
@@ -49,7 +53,6 @@ export function callPieces(calls: Calls) {
       const isSame = ({ id, name }: OpenCall) =>
         id === '' || sent.id === '' ? name === sent.name : id === sent.id;
       const at = known.findIndex(isSame);
-      if (at < 0 && sent.id !== '' && calls.all.some((call) => isRepeat(call, sent))) continue;
       const call = at < 0 ? calls.open() : known.splice(at, 1)[0];
       call?.addWhole(sent);
     }
@@ -64,11 +67,13 @@ export function callPieces(calls: Calls) {
       const all = isOlder ? [sentCall({ function: called })] : list.map(sentCall);
       if (isWhole) addWhole(all);
       else if (isOlder) all.forEach(addOlder);
-      else
+      else {
+        const known = calls.all.length;
         for (const [position, piece] of all.entries()) {
           const index = pieces.wholeNumberIn(list[position]!.index);
-          addPiece(piece, index ?? (all.length > 1 ? position : null));
+          addPiece(piece, index ?? (all.length > 1 ? position : null), known);
         }
+      }
     },
   };
 }

@@ -64,7 +64,9 @@ export const completionsReader: OpenReader = (context, tell) => {
       isCounted = choice === undefined && (isCounted || (number !== null && usage !== null));
       if (!choice) return;
       number ??= numberOf(choice, 0);
-      isWhole ||= !sent.isPiece && piece.object !== 'chat.completion.chunk';
+      // A stream of whole messages says of each but the last that it goes on.
+      const goesOn = isFilled(choice.finish_reason) && pieces.finishOf(word) === null;
+      isWhole ||= !sent.isPiece && !goesOn && piece.object !== 'chat.completion.chunk';
       readEnd(choice, word);
     },
     isOver: () => false,
@@ -73,7 +75,8 @@ export const completionsReader: OpenReader = (context, tell) => {
       if (at === 'fault' && wentOn) throw endedEarly();
       // A usage ends a reply, too, unless something follows it.
       const hasEnded = hasSaid && (at === 'mark' || (at === 'last' && isCounted));
-      if (finish === null && !isWhole && !hasEnded) throw endedEarly();
+      const isEnd = isWhole && at !== 'fault';
+      if (finish === null && !isEnd && !hasEnded) throw endedEarly();
       if (!message.hasCalls()) for (const sent of aside.calls()) message.read(sent, {}, false);
       say({ type: 'end', reason: message.end(finish), stop });
     },

@@ -14,8 +14,15 @@ export const messagesReader: OpenReader = (context, say) => {
   const usage = usageCounter(say);
   let finish: FinishReason | null = null;
   let stop: string | null = null;
+  /** A message with which a stream began. Its content counts unless it comes in blocks. */
+  let early: Json = {};
   let isWhole = false;
   let isOver = false;
+
+  function readEarly(): void {
+    if (!blocks.hasAny()) readContent(early);
+    early = {};
+  }
 
   function readStop(message: Json): void {
     const reason = pieces.finishOf(message.stop_reason);
@@ -44,8 +51,8 @@ export const messagesReader: OpenReader = (context, say) => {
       const index = pieces.wholeNumberIn(piece.index);
       switch (pieces.textOf(piece.type) || name) {
         case 'message_start':
-          readContent(objectOf(piece.message));
-          return usage.begin(objectOf(piece.message).usage);
+          early = objectOf(piece.message);
+          return usage.begin(early.usage);
         case 'content_block_start':
           return blocks.begin(index, objectOf(piece.content_block));
         case 'content_block_delta':
@@ -53,10 +60,12 @@ export const messagesReader: OpenReader = (context, say) => {
         case 'content_block_stop':
           return blocks.end(index);
         case 'message_delta':
+          readEarly();
           usage.end(piece.usage ?? objectOf(piece.delta).usage);
           return readStop(isObject(piece.delta) ? piece.delta : piece);
         case 'message_stop':
           isOver = true;
+          readEarly();
           usage.end(piece.usage ?? piece['amazon-bedrock-invocationMetrics']);
           return readStop(piece);
         default:
@@ -64,12 +73,16 @@ export const messagesReader: OpenReader = (context, say) => {
       }
     },
     isOver: () => isOver,
-    end() {
-      if (finish === null && !isWhole && !isOver) throw endedEarly();
+    end(at) {
+      const isEnd = isOver || (isWhole && at !== 'fault');
+      if (finish === null && !isEnd) throw endedEarly();
       blocks.complete();
       say({ type: 'end', reason: calls.end(finish), stop });
     },
-    cut: calls.cut,
+    cut() {
+      readEarly();
+      calls.cut();
+    },
   };
 };
 
@@ -112,6 +125,7 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
 
   return {
     begin,
+    hasAny: () => begun > 0,
     add(index: number | null, delta: Json): void {
       last = blocks.get(index) ?? last;
       if (last === undefined) begin(index, {});

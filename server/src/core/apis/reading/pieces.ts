@@ -167,7 +167,7 @@ export function replyThoughts(say: EmitEvent) {
   const open = new Map<string, { index: number; format: string | null }>();
   let count = 0;
   let hasAny = false;
-  let isGrowing = false;
+  let growths = 0;
   /** The text since the last proof. */
   let said = '';
 
@@ -183,7 +183,7 @@ export function replyThoughts(say: EmitEvent) {
     plain,
     hasAny: () => hasAny,
     /** Whether pieces have all that came before them. */
-    isGrowing: () => isGrowing,
+    isGrowing: () => growths > 1,
     /** A piece of the thought with this key. Data and what follows a signature are new thoughts. */
     piece(key: string, given: SentThought): void {
       const { form, text: sent, signature = null, id = null, format = null } = given;
@@ -191,7 +191,9 @@ export function replyThoughts(say: EmitEvent) {
       // Some servers repeat all of a thought with its signature.
       const isWhole = signature !== null || (format === growingFormat && said !== '');
       const isRepeat = isWhole && sent.length >= said.length && sent.startsWith(said);
-      isGrowing ||= isRepeat && signature === null && sent.length > said.length;
+      // A short piece may begin like the one before it by chance.
+      const isGrown = isRepeat && signature === null && sent.length > said.length;
+      if (isGrown) growths += said.length < 8 ? 1 : 2;
       const text = isRepeat ? sent.slice(said.length) : sent;
       const same = open.get(key);
       const isSame = same !== undefined && (same.format ?? format) === (format ?? same.format);
