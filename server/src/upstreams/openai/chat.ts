@@ -50,8 +50,8 @@ export type ChatOptions = Pick<
 
 /**
  * Chat calls in the form that the server speaks. A call is sent once, unless the server refuses it
- * for a field of its messages: then it is sent without that field. If that helps, later calls of the
- * model are sent without it, too.
+ * for a field of its messages: then it is sent without that field. If that helps, later calls of
+ * the model are sent without it, too.
  */
 export function createChat(
   wire: OpenaiWire,

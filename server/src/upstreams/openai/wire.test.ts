@@ -48,8 +48,7 @@ for (const [error, why] of errors)
 const ofCalls: object[] = [
   { message: 'Model model-wild is not supported with image inputs.' },
   {
-    message:
-      "The model `model-wild` is not supported when `reasoning_effort` is set to 'none'.",
+    message: "The model `model-wild` is not supported when `reasoning_effort` is set to 'none'.",
   },
   { message: 'model-wild is not supported with this tool_choice', param: 'tool_choice' },
   { message: 'Model model-wild is not supported.', param: 'tool_choice' },
