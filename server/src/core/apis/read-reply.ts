@@ -151,10 +151,10 @@ class Reading {
     // finish reason with a usage shows after a break that nothing is missing.
     const isSure = isFault || this.#isMarked || this.#isCounted;
     // Some services send an error behind a reply that has its end and its usage.
-    const isCut = isSure && (isRead || this.#isLate);
+    const isCut = isRead || this.#isLate;
     const isWhole = isCut && isDone(() => this.#reader.end(this.#isMarked ? 'mark' : 'fault'));
     if (!isWhole) this.#reader.cut();
-    return !isWhole;
+    return !(isWhole && isSure);
   }
 
   #read(piece: unknown, text: string, name: string | undefined, mayCount: boolean): void {
