@@ -86,7 +86,7 @@ function cheapest(groups, over, everything) {
   return best.parts;
 }
 
-/** What each group imports, by others too. */
+/** All that each group imports, by others too. */
 function underOf(groups) {
   return new Map([...groups].map((group) => [group, below(group.imports)]));
 }

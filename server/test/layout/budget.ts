@@ -12,7 +12,7 @@ export const budgets: Record<string, number> = {
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
   'server/src/commands': 6_280,
-  'server/src/core': 17_190,
+  'server/src/core': 17_260,
   'server/src/db': 12_050,
   'server/src/http': 22_000,
   'server/src/ledger': 3_380,
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 99_020 };
+export const ceilings: Record<string, number> = { 'server/src': 99_300 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

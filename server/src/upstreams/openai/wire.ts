@@ -223,8 +223,7 @@ function lacks(model: string, status: number, message: string): boolean {
   if ([message, message.replace(prefix, '')].some((each) => lacksWords.test(each))) return true;
   if (behind.length === 0 || /(?:[\w.:-]|(?<!\bmodels)\/)$/.test(before)) return false;
   const after = behind.join(model);
-  if (notSupported.test(after))
-    return /^(the |model )*["'`]?$/i.test(before);
+  if (notSupported.test(after)) return /^(the |model )*["'`]?$/i.test(before);
   return status === 404 && /^(?:$|[^\w./:-]|[.:](?:\s|$))/.test(after);
 }
 

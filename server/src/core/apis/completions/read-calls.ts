@@ -22,8 +22,7 @@ export function callPieces(calls: Calls) {
     const there = index === null ? (ofId ?? last) : byIndex.get(index);
     if (there !== undefined && goesOn(there, piece, ofId !== undefined)) return there;
     // Some servers count the index on within a call.
-    const isBare = piece.id === '' && piece.name === '';
-    if (there === undefined && isBare && last?.isComplete() === false) return last;
+    if (!there && piece.id + piece.name === '' && last?.isComplete() === false) return last;
     const isAgain = (call: OpenCall) => calls.all.indexOf(call) < known && isRepeat(call, piece);
     if (ofId !== undefined && (piece.name === '' || isAgain(ofId))) return ofId;
     const call = calls.open() ?? undefined;
@@ -40,6 +39,14 @@ export function callPieces(calls: Calls) {
     if (piece.id !== '' && !byId.has(piece.id)) byId.set(piece.id, last);
   }
 
+  function addPieces(all: SentCall[], list: Json[]): void {
+    const known = calls.all.length;
+    for (const [position, piece] of all.entries()) {
+      const index = pieces.wholeNumberIn(list[position]!.index);
+      addPiece(piece, index ?? (all.length > 1 ? position : null), known);
+    }
+  }
+
   function addOlder(piece: SentCall): void {
     if (older === undefined && piece.name + piece.input === '') return;
     older ??= calls.open() ?? undefined;
@@ -50,9 +57,7 @@ export function callPieces(calls: Calls) {
   function addWhole(list: SentCall[]): void {
     const known = [...calls.all];
     for (const sent of list) {
-      const isSame = ({ id, name }: OpenCall) =>
-        id === '' || sent.id === '' ? name === sent.name : id === sent.id;
-      const at = known.findIndex(isSame);
+      const at = known.findIndex((each) => isSame(each, sent));
       const call = at < 0 ? calls.open() : known.splice(at, 1)[0];
       call?.addWhole(sent);
     }
@@ -67,15 +72,14 @@ export function callPieces(calls: Calls) {
       const all = isOlder ? [sentCall({ function: called })] : list.map(sentCall);
       if (isWhole) addWhole(all);
       else if (isOlder) all.forEach(addOlder);
-      else {
-        const known = calls.all.length;
-        for (const [position, piece] of all.entries()) {
-          const index = pieces.wholeNumberIn(list[position]!.index);
-          addPiece(piece, index ?? (all.length > 1 ? position : null), known);
-        }
-      }
+      else addPieces(all, list);
     },
   };
+}
+
+/** By the ids, if both have one. */
+function isSame({ id, name }: OpenCall, sent: SentCall): boolean {
+  return id === '' || sent.id === '' ? name === sent.name : id === sent.id;
 }
 
 function sentCall(piece: Json): SentCall {
