@@ -35,10 +35,8 @@ export const completionsReader: OpenReader = (context, tell) => {
   function readEnd(choice: Json, word: unknown): void {
     const reason = pieces.finishOf(word);
     if (reason === null) return;
-    if (reason === 'broken') {
-      failure = failedReply(choice.error, { finish_reason: word });
-      return;
-    }
+    if (reason === 'broken')
+      return void (failure = failedReply(choice.error, { finish_reason: word }));
     finish = reason;
     const stated = [choice.stop_reason, choice.matched_stop].find(isFilled);
     stop = stated !== undefined && context.stops.includes(stated) ? stated : null;
@@ -57,9 +55,7 @@ export const completionsReader: OpenReader = (context, tell) => {
       if (usage && !isLast) say({ type: 'usage', usage });
       if (choice) message.read(sent, objectOf(choice.logprobs), isLast);
       if (usage && isLast) say({ type: 'usage', usage });
-      const failed = choice?.error ?? sent.message.error;
-      const error =
-        (failed && errorIn({ error: failed })) || (piece.x_groq && errorIn(objectOf(piece.x_groq)));
+      const error = errorBeside(choice?.error ?? sent.message.error, piece);
       if (error) throw failedReply(error);
       isCounted = choice === undefined && (isCounted || (number !== null && usage !== null));
       if (!choice) return;
@@ -83,6 +79,13 @@ export const completionsReader: OpenReader = (context, tell) => {
     cut: message.cut,
   };
 };
+
+/** The error of a choice, or in Groq's own field; null if there is none. */
+function errorBeside(failed: unknown, { x_groq }: Json): Json | null {
+  return (
+    (failed ? errorIn({ error: failed }) : null) ?? (x_groq ? errorIn(objectOf(x_groq)) : null)
+  );
+}
 
 /** Copilot puts the calls of a message into a choice of their own. */
 function callsAside() {
