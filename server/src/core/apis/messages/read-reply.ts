@@ -20,7 +20,7 @@ export const messagesReader: OpenReader = (context, say) => {
   let isOver = false;
 
   function readEarly(): void {
-    if (!blocks.hasAny()) readContent(early);
+    if (!blocks.hasAny()) readContent(blocks, early);
     early = {};
   }
 
@@ -32,16 +32,9 @@ export const messagesReader: OpenReader = (context, say) => {
     if (context.stops.includes(stated)) stop = stated;
   }
 
-  function readContent({ content = [] }: Json): void {
-    for (const [index, own] of (Array.isArray(content) ? content : [content]).entries()) {
-      blocks.begin(index, isObject(own) ? own : { text: own });
-      blocks.end(index);
-    }
-  }
-
   function readWhole(message: Json): void {
     isWhole = true;
-    readContent(message);
+    readContent(blocks, message);
     usage.end(message.usage);
     readStop(message);
   }
@@ -74,8 +67,7 @@ export const messagesReader: OpenReader = (context, say) => {
     },
     isOver: () => isOver,
     end(at) {
-      const isEnd = isOver || (isWhole && at !== 'fault');
-      if (finish === null && !isEnd) throw endedEarly();
+      if (finish === null && !isOver && !(isWhole && at !== 'fault')) throw endedEarly();
       blocks.complete();
       say({ type: 'end', reason: calls.end(finish), stop });
     },
@@ -85,6 +77,14 @@ export const messagesReader: OpenReader = (context, say) => {
     },
   };
 };
+
+/** The blocks of a message that came whole. */
+function readContent(blocks: ReturnType<typeof replyBlocks>, { content = [] }: Json): void {
+  for (const [index, own] of (Array.isArray(content) ? content : [content]).entries()) {
+    blocks.begin(index, isObject(own) ? own : { text: own });
+    blocks.end(index);
+  }
+}
 
 interface Block {
   /** The key of its thought. */
