@@ -97,9 +97,7 @@ export function createChat(
     const place = { body, inline: options.inline_images, readsText: form.readsText };
     const cacheControl = call.cacheControl && form.dialect.cacheControl;
     const write = (conversation: Conversation) => {
-      const fields = [...form.dialect.message_fields].filter((field) => !refused.has(field));
-      const learned = Object.values(habits).filter((habit) => refused.has(habit));
-      const message_fields = new Set([...fields, ...learned]);
+      const message_fields = taken(form.dialect.message_fields, refused);
       const dialect = { ...form.dialect, cacheControl, message_fields };
       const written = form.write(conversation, call, dialect);
       return { conversation, written, sent: body.write(written.body) };
@@ -129,6 +127,12 @@ export function createChat(
       return unansweredBy(error, wire);
     }
   };
+}
+
+/** The fields that the server takes, and the habits that it was found to have. */
+function taken(fields: ReadonlySet<string>, refused: ReadonlySet<string>): Set<string> {
+  const learned = Object.values(habits).filter((habit) => refused.has(habit));
+  return new Set([...[...fields].filter((field) => !refused.has(field)), ...learned]);
 }
 
 async function refusalIn(
