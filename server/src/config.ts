@@ -295,7 +295,7 @@ export const settings = {
       throw new ConfigError(`"${wrong}" is not the name of an upstream, such as vllm.`);
     },
     default: '',
-    says: 'Upstreams that get the [trace context](operating/monitoring.md#what-others-see) of calls, comma-separated: those that you run yourself.',
+    says: 'Upstreams that get the [trace context](operating/monitoring.md#traces-and-other-companies) of calls, comma-separated: those that you run yourself.',
   },
   FAREBOX_LOG_LEVEL: oneOf(
     ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],

@@ -64,7 +64,7 @@ interface OutboundFetches extends WebhookFetches {
 /** Objects shared by the HTTP side and the worker of one process. */
 export interface Services {
   db: Database;
-  /** Null: there is no standby, or the process takes no calls. */
+  /** The standby; null if there is none, or if the process takes no calls. */
   reader: WatchedStandby | null;
   log: Logger;
   metrics: Metrics;

@@ -94,7 +94,7 @@ export interface ShareDeps extends CallDeps {
   signIns: FairQueue;
   /** Sums over many rows, by account or person. */
   sums: FairQueue;
-  /** Answers calls whose reply may be some seconds old; null: there is no standby. */
+  /** The standby, for calls whose reply may be some seconds old; null if there is none. */
   reader: StandbyUse | null;
   /** Exports of whole accounts under way, by person or operator key. */
   exports: Budget;

@@ -192,7 +192,7 @@ export class S3Storage implements Storage {
     do {
       const page = await this.#call((client) => client.listObjectsPaged('/', below, 1000, token));
       // s3mini takes a missing bucket for an empty one.
-      if (!page) throw new Error('S3 answered 404 NoSuchBucket: there is no list');
+      if (!page) throw new Error('S3 answered 404 NoSuchBucket: the bucket does not exist');
       yield page.objects ?? [];
       token = page.nextContinuationToken;
     } while (token);

@@ -113,7 +113,7 @@ const failure = new RegExp(
     .join('|'),
 );
 
-/** Whether the word says that there is no job. */
+/** Whether the word says that the service does not know the job. */
 export function saysMissing(word: unknown): boolean {
   return /^(?:(?:task|job|request|prediction)_)?not_found$/.test(stateWord(word));
 }
