@@ -222,6 +222,8 @@ function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream
   };
   const shown: Json[] = [];
   let isClosed = false;
+  /** A completion of more than 0 was reported behind the last text. */
+  let isCounted = false;
   for (const event of events) {
     // Behind the finish reason, a reply is whole, whatever follows.
     if (!isRecord(event) && course.finish !== null && course.finish !== 'error') break;
@@ -230,9 +232,10 @@ function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream
     if (isRecord(usage)) {
       if (course.usage === undefined || !isOfNothing(usage)) course.usage = usage;
       course.outrun = false;
+      const isOfText = deliveredBytes(course.pieces) > 0;
+      isCounted ||= isOfText && (readUsage(usage)?.completion ?? 0) > 0;
     }
     // Behind the end and a usage of all words, an error breaks nothing off.
-    const isCounted = isRecord(course.usage) && !course.outrun && deliveredBytes(course.pieces) > 0;
     const isEnded = course.finish !== null && course.finish !== 'error' && isCounted;
     if (errorIn(event) !== null && event.choices === undefined && isEnded)
       return { course, shown, error: null };
@@ -245,7 +248,10 @@ function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream
       course.pieces.push(choice.delta);
       const isLast = typeof choice.finish_reason === 'string';
       if (isLast) course.finish = choice.finish_reason;
-      if (deliveredBytes([choice.delta]) > 0 && !(isLast && isRecord(usage))) course.outrun = true;
+      if (deliveredBytes([choice.delta]) > 0 && !(isLast && isRecord(usage))) {
+        course.outrun = true;
+        isCounted = false;
+      }
       isClosed ||= course.finish !== null;
       shown.push(event);
       if (!isShown(event)) continue;
@@ -255,7 +261,9 @@ function walk({ row, leaves }: Scene, { events, end }: SentStream): WalkedStream
   }
   // Without a reason, a call without the end of its input was cut.
   const isOpen = course.finish === null && !haveWholeCalls(course.pieces);
-  const isCut = isOpen || end === 'dies' || (end === 'quiet' && !isClosed);
+  // A finish reason and a usage of all words show that nothing is missing.
+  const isProven = course.finish !== null && isCounted;
+  const isCut = isOpen || (end === 'dies' && !isProven) || (end === 'quiet' && !isClosed);
   if (isCut || course.finish === 'error') course.end = 'broken';
   return { course, shown, error: null };
 }

@@ -106,8 +106,8 @@ class Reading {
   constructor(open: OpenReader, context: ReplyContext, said: ReplyEvent[]) {
     this.#reader = open(context, (event) => {
       // Some services report 0 until they have counted.
-      const counted = event.type === 'usage' ? event.usage.completion_tokens : 0;
-      this.#isCounted = this.#hasSaid && (counted ?? 0) > 0;
+      if (event.type !== 'usage') this.#isCounted = false;
+      else if (event.usage.completion_tokens) this.#isCounted = this.#hasSaid;
       this.#hasSaid ||= event.type !== 'usage';
       said.push(event);
     });

@@ -925,6 +925,17 @@ describe('an error', () => {
       assert.match(shortOf(await read(completionsReader, events)).join(), /^text (Hi)+,broken$/);
     });
 
+  test('behind the end and a usage of all words ends nothing', async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 1 };
+    const none = { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } };
+    for (const counted of [[{ choices: [], usage }], [{ choices: [], usage }, none]]) {
+      const reading = await read(completionsReader, eventsOf([hi, stop, ...counted, { error }]));
+      assert.deepEqual(shortOf(reading), ['text Hi', 'stop']);
+    }
+    const reading = await read(completionsReader, eventsOf([hi, stop, none, { error }]));
+    assert.deepEqual(shortOf(reading), ['text Hi', 'broken'], 'nothing was counted');
+  });
+
   test('in an empty field is none', async () => {
     for (const none of [null, '', {}, [], false]) {
       const reading = await read(completionsReader, eventsOf([{ ...hi, error: none }, stop]));
