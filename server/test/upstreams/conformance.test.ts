@@ -10,7 +10,7 @@ import { isLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { card, moneyOf, passDeadline, rounds, rowOf } from '../worker/floor.ts';
-import type { Rig } from './conformance.ts';
+import type { End, Rig } from './conformance.ts';
 import { faults, type Fault, type FakeUpstream } from './fakes/kit.ts';
 
 /**
@@ -42,22 +42,6 @@ function faultsFor(rig: Rig): Fault[] {
     return isLong || isInTurn || fault === 'submit-lost' || (byClass && isFirstOfClass(rig));
   });
 }
-
-/** The end of a request while the upstream has this fault. */
-type End =
-  /** Completed and charged. */
-  | 'completed'
-  /** Completed once the fault is over; waits until then. */
-  | 'completed once mended'
-  /** By the class: the job is found, or its outcome is unknown. */
-  | 'by class'
-  /** The request waits until its time is over. */
-  | 'timeout'
-  /** As before, and it says that the output is missing. */
-  | 'output_unusable at last'
-  | 'upstream_rejected'
-  | 'upstream_failed'
-  | 'output_unusable';
 
 interface ExpectedEnd {
   ends: End | readonly End[];
@@ -229,7 +213,7 @@ for (const rig of rigs) {
 
     describe('a fault', () => {
       for (const fault of faultsFor(rig)) {
-        const { ends, jobs } = expected[fault];
+        const { ends, jobs } = { ...expected[fault], ...rig.expected?.[fault] };
         const reason = rig.cannot[fault];
         if (reason !== undefined) {
           test(`${fault}: cannot be`, (t) => t.skip(reason));

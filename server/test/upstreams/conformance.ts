@@ -1,6 +1,22 @@
 import type { AdapterName } from '../../src/core/catalog/upstream-definition.ts';
 import type { Fault, FakeUpstream } from './fakes/kit.ts';
 
+/** The end of a request while the upstream has this fault. */
+export type End =
+  /** Completed and charged. */
+  | 'completed'
+  /** Completed once the fault is over; waits until then. */
+  | 'completed once mended'
+  /** By the class: the job is found, or its outcome is unknown. */
+  | 'by class'
+  /** The request waits until its time is over. */
+  | 'timeout'
+  /** As before, and it says that the output is missing. */
+  | 'output_unusable at last'
+  | 'upstream_rejected'
+  | 'upstream_failed'
+  | 'output_unusable';
+
 /** An adapter and the stand-in of its upstream, for the cases that all adapters pass. */
 export interface Rig {
   /** Name of the upstream in `catalog`. */
@@ -26,4 +42,6 @@ export interface Rig {
   withFile: { model_id: string; input: Record<string, unknown> } | null;
   /** Faults that this upstream cannot have, each with the reason. */
   cannot: Partial<Record<Fault, string>>;
+  /** Faults that end otherwise than at the usual upstream. */
+  expected?: Partial<Record<Fault, { ends: End }>>;
 }

@@ -27,4 +27,6 @@ models:${catalog}
 `,
   ...rest,
   cannot: { ...cannot, 'output-several': 'a job has one content' },
+  // Its content is empty, which may mean that it is not there yet.
+  expected: { 'finish-empty': { ends: 'output_unusable at last' } },
 };
