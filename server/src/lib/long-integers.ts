@@ -18,8 +18,11 @@ declare global {
 /** `JSON.parse` that keeps integers of any length. Throws a SyntaxError. */
 export function exactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  return holdsUnsafe(value) ? JSON.parse(text, keepLong) : value;
+  return mayBeUnsafe.test(text) && holdsUnsafe(value) ? JSON.parse(text, keepLong) : value;
 }
+
+/** What every integer beyond 2^53 has, and few other texts: many digits, or an exponent. */
+const mayBeUnsafe = /\d{16}|\d[eE]\+?\d+\s*(?:[,\]}]|$)/;
 
 export function isLong(value: unknown): value is LongInteger {
   // Raw JSON values have no prototype. Nearly all others have, which takes less time to see.

@@ -1,7 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { endOfText, tolerantJson } from '../tolerant-json.ts';
 import { LooseJson } from '../json/loose-json.ts';
-import { exactJson } from '../long-integers.ts';
 import { FetchError } from './fetch-error.ts';
 
 /** Gets a JSON value (undefined: the text is not JSON), its text, and the name of its event. */
@@ -202,13 +201,11 @@ function endOfValue(text: string, start: number): number {
 
 /** The last event of nearly every stream, which is no JSON. */
 const endMark = '[DONE]';
-/** More digits than every number can hold, perhaps in a text. */
-const manyDigits = /\d{16}/;
 
 function strictValue(text: string): unknown {
   // The error that it would throw costs more than reading several events.
   if (text === endMark) return undefined;
-  return tolerantJson(text, manyDigits.test(text) ? exactJson : JSON.parse);
+  return tolerantJson(text);
 }
 
 /** The most characters and levels of a faulty value that is read, because that takes long. */

@@ -106,6 +106,7 @@ const meanings: readonly [FinishReason | 'broken' | null, RegExp][] = [
 export function finishOf(given: unknown): FinishReason | 'broken' | null {
   const reason = isObject(given) ? given.type : given;
   if (typeof reason !== 'string') return null;
+  if (reason === 'stop') return 'stop';
   const word = reason
     .trim()
     .replace(/([a-z])([A-Z])/g, '$1_$2')
