@@ -21,7 +21,7 @@ export function exactJson(text: string): unknown {
   return mayBeUnsafe.test(text) && holdsUnsafe(value) ? JSON.parse(text, keepLong) : value;
 }
 
-/** What every integer beyond 2^53 has, and few other texts: many digits, or an exponent. */
+/** Many digits or an exponent, as every integer beyond 2^53 has, and few other texts. */
 const mayBeUnsafe = /\d{16}|\d[eE]\+?\d+\s*(?:[,\]}]|$)/;
 
 export function isLong(value: unknown): value is LongInteger {
