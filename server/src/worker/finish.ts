@@ -1,5 +1,3 @@
-import type { Model } from '../core/catalog/catalog.ts';
-import { extensionOf, kindOf, typeName, typeNames } from '../core/media/content-type.ts';
 import { eachOnce, namedByKind } from '../core/media/output-fields.ts';
 import {
   countedQuantity,
@@ -7,32 +5,17 @@ import {
   isDelivered,
   soldOutputs,
 } from '../core/price/delivered.ts';
-import { costMaxUsdMicro, mediaCost } from '../core/price/cost.ts';
-import { failures, type FailureCode, type FailureDetails } from '../core/errors.ts';
-import { withDefaults } from '../core/catalog/model-input.ts';
 import { charge, chargedQuantity } from '../core/price/price.ts';
-import { redactInput } from '../core/request/redact.ts';
 import { quoteFromJson } from '../core/price/quote-json.ts';
-import type { EndTransition, Output, Transition } from '../core/request/request.ts';
-import { routeTo } from '../core/request/routing.ts';
+import type { EndTransition, Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
-import { FetchError } from '../lib/outbound/fetch.ts';
-import {
-  isObject,
-  isWithinDepth,
-  itemsOf,
-  objectOf,
-  storableJson,
-  storableText,
-} from '../lib/json.ts';
-import { readHead, once } from '../lib/streams.ts';
+import { isObject, isWithinDepth, itemsOf, objectOf, storableJson } from '../lib/json.ts';
 import { messageOf } from '../lib/unknown.ts';
-import { inspect, type InspectedFile } from '../storage/inspect.ts';
-import { describe, sniff, sniffBytes } from '../core/media/sniff.ts';
-import { FileDamaged } from '../storage/picture.ts';
-import { StorageAway, TooLarge } from '../storage/storage.ts';
-import type { JobResult } from '../upstreams/upstream.ts';
-import { fetchOutput, OutputNotFetched } from './fetch-output.ts';
+import { StorageAway } from '../storage/storage.ts';
+import { endOf, fail } from './end.ts';
+import { OutputNotFetched } from './fetch-output.ts';
+import { costOf, countOf, statedCost } from './job-cost.ts';
+import { bytesOf, discard, keepEach, type KeptOutputs } from './keep-outputs.ts';
 import { fieldsDepthMax } from './result-handle.ts';
 import {
   heldTransition,
@@ -40,36 +23,14 @@ import {
   isStorageFault,
   keepSpooled,
   type FinishedJob,
-  type Medium,
 } from './spooled.ts';
 import type { StepDeps } from './step.ts';
+import { asUnfetched, asUnusable, lastOf, tooLarge, UnusableOutput } from './unusable-output.ts';
 
 /** More media than any request can ask for: an upstream that returns more is broken. */
 const mediaMax = 200;
 /** Maximum size of an upstream's answer besides its media, as JSON. */
 const fieldsMaxBytes = 1024 * 1024;
-/** More units than any request can ask for. A larger count is ignored. */
-const quantityMax = 1_000_000_000;
-
-/** The upstream's output can never be kept, so the request fails and nothing is charged. */
-class UnusableOutput extends Error {
-  readonly code: FailureCode;
-  readonly details: FailureDetails | undefined;
-  /** Whether the file may still come: stores answer with a text until it is there. */
-  readonly mayCome: boolean;
-  constructor(
-    code: FailureCode,
-    message: string,
-    reason?: FailureDetails['reason'],
-    mayCome = false,
-  ) {
-    super(message);
-    this.code = code;
-    this.details = reason && { reason };
-    this.mayCome = mayCome;
-  }
-}
-
 /**
  * Copies, measures and prices what the upstream made. While the storage is away, the result waits
  * in the spool. Throws if the bytes could not be fetched or stored, because another try may
@@ -123,51 +84,6 @@ async function storeAll(
   }
 }
 
-/** Null for what another fetch of the same address cannot mend. */
-function unread(error: unknown, begunMs: number): OutputNotFetched | null {
-  const unusable = asUnusable(error);
-  if (!unusable?.mayCome) return null;
-  return new OutputNotFetched(unusable.message, begunMs, { cause: unusable });
-}
-
-interface KeptOutputs {
-  outputs: UnnamedOutput[];
-  /** The errors of those that could not be kept. */
-  lost: unknown[];
-}
-
-/** Keeps what can be kept. Throws what another try may mend. */
-async function keepEach(
-  row: ClaimedRequest,
-  { media }: FinishedJob,
-  deps: StepDeps,
-  signal: AbortSignal,
-): Promise<KeptOutputs> {
-  const outputs: UnnamedOutput[] = [];
-  const lost: unknown[] = [];
-  let later: OutputNotFetched | null = null;
-  for (const each of media) {
-    const begunMs = performance.now();
-    try {
-      outputs.push(await keep(row, outputs.length, each, deps, signal));
-    } catch (thrown) {
-      const error = 'url' in each.source ? (unread(thrown, begunMs) ?? thrown) : thrown;
-      if (asUnusable(error) ?? asUnfetched(row, error)) lost.push(error);
-      else if (error instanceof OutputNotFetched) later = error;
-      else throw error;
-    }
-  }
-  if (later !== null) {
-    // Outputs that are there do not wait as long as one that is alone.
-    const isOver = outputs.length > 0 && later.isGone(row.unfetched_seconds);
-    if (!isOver) throw later;
-    lost.push(later);
-  }
-  // The last lost file; the others were overwritten.
-  if (lost.length > 0) await deps.storage.remove(outputKey(row, outputs.length)).catch(() => {});
-  return { outputs, lost };
-}
-
 /** The result as read from the spool; null if the spool could not keep it. */
 async function spooled(
   row: ClaimedRequest,
@@ -183,32 +99,6 @@ async function spooled(
     deps.log.error({ request_id: row.id, err }, 'a result could not be kept in the spool');
     return null;
   }
-}
-
-export function outputPrefix(requestId: string): string {
-  return `outputs/${requestId}`;
-}
-
-/**
- * Tries to remove what one attempt has stored, because no row will refer to it. Files of other
- * attempts stay: they may be the ones that are kept.
- */
-export async function discard(
-  claim: { id: string; attempt: number },
-  count: number,
-  { storage }: Pick<StepDeps, 'storage'>,
-): Promise<void> {
-  const keys = Array.from({ length: count }, (_, index) => outputKey(claim, index));
-  await Promise.allSettled(keys.map((key) => storage.remove(key)));
-}
-
-/**
- * The attempt is part of the name, so a late worker never overwrites what a later attempt stores.
- */
-function outputKey({ id, attempt }: { id: string; attempt: number }, index: number): string {
-  // guard: outputs-per-attempt (off: 'same')
-  const name = `${attempt}-${index}`;
-  return `${outputPrefix(id)}/${name}`;
 }
 
 /**
@@ -277,187 +167,4 @@ function leftOut({ fields }: FinishedJob, lost: unknown[]): unknown[] {
       each instanceof OutputNotFetched ? lastOf(each).message : asUnusable(each)!.message,
     ),
   ];
-}
-
-/** A count that is not a usable number is treated as missing. */
-export function countOf({ quantity = NaN }: Pick<JobResult, 'quantity'>): number | null {
-  return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
-}
-
-/** Cost of a job whose outputs are not examined: the requested quantity counts as delivered. */
-export function costOfRun(row: ClaimedRequest, result: JobResult, deps: StepDeps): bigint | null {
-  const billed = chargedQuantity(quoteFromJson(row.quote), countOf(result));
-  const model = deps.catalog().models.get(row.model_id);
-  return costOf(result) ?? statedCost(row, model, billed);
-}
-
-/** Cost by the catalog row; null if the row states none. */
-export function statedCost(
-  row: ClaimedRequest,
-  model: Model | undefined,
-  billed: number,
-): bigint | null {
-  const { started_upstream, upstream_model } = row;
-  const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
-  const asked = { ...row.quote.assumptions, ...row.input };
-  if (!model) return mediaCost(route, billed, { input: asked });
-  return mediaCost(route, billed, {
-    input: withDefaults(model, asked),
-    extras: model.price.extras,
-  });
-}
-
-export function costOf({
-  cost_usd_micro: cost = -1n,
-}: Pick<JobResult, 'cost_usd_micro'>): bigint | null {
-  return cost >= 0n && cost <= costMaxUsdMicro ? cost : null;
-}
-
-/** An output that has the field of its upstream's claim, if there is one. */
-type UnnamedOutput = Omit<Output, 'field'> & { field: string | null };
-
-async function keep(
-  row: ClaimedRequest,
-  index: number,
-  media: Medium,
-  deps: StepDeps,
-  signal: AbortSignal,
-): Promise<UnnamedOutput> {
-  const maxBytes = deps.settings.FAREBOX_OUTPUT_MAX_BYTES;
-  const { head, stream } = await readHead(await bytesOf(row, media, deps, signal), sniffBytes);
-  const refusal = await refusalOf(head);
-  if (refusal !== null) {
-    // Closes the source; otherwise its connection would stay open.
-    await stream[Symbol.asyncIterator]().return?.();
-    throw refusal;
-  }
-  const storage_key = outputKey(row, index);
-  const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes, signal });
-  const { content_type, ...measured } = await deps.decoding.run(
-    row.account_id,
-    () => inspectStored(storage_key, deps),
-    // Outputs wait as long as it takes: a late share must not fail them.
-    { signal, continues: true },
-  );
-  const { width = null, height = null, duration_seconds = null } = measured;
-  return {
-    index,
-    field: media.field === null ? null : storableText(media.field),
-    storage_key,
-    content_type,
-    size,
-    sha256,
-    width,
-    height,
-    duration_seconds,
-    file_name: `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`,
-  };
-}
-
-/** Copied here from another store only in its share, or copies of all that wait fill the disk. */
-async function inspectStored(key: string, { storage }: StepDeps): Promise<InspectedFile> {
-  const local = await storage.openAsPath(key);
-  if (local === null) throw new Error(`output ${key} vanished`);
-  try {
-    return await inspect(local.path);
-  } finally {
-    await local.done();
-  }
-}
-
-const isKept = (content_type: string) => kindOf(content_type) !== null;
-
-/** Null if a file with these first bytes may be kept. */
-async function refusalOf(head: Uint8Array): Promise<UnusableOutput | null> {
-  const type = await sniff(head);
-  if (type !== null && isKept(type)) return null;
-  const found = type === null ? await describe(head) : typeName(type);
-  const message =
-    'The model returned a file that is not an image, video or audio of a type that is kept, ' +
-    `but ${found}. Kept are ${typeNames(isKept)}.`;
-  const mayCome = head.length === 0 || (type ?? found).startsWith('text');
-  return new UnusableOutput('output_unusable', message, 'not_media', mayCome);
-}
-
-async function bytesOf(
-  row: ClaimedRequest,
-  media: Medium,
-  deps: StepDeps,
-  signal: AbortSignal,
-): Promise<AsyncIterable<Uint8Array>> {
-  if ('bytes' in media.source) return once(media.source.bytes);
-  if ('spooled' in media.source) return media.source.spooled();
-  return fetchOutput(row, media.source, deps, signal);
-}
-
-/** Null while another try may fetch the output. Bytes of a start's answer come only once. */
-function asUnfetched(row: ClaimedRequest, error: unknown): UnusableOutput | null {
-  if (!(error instanceof OutputNotFetched)) return null;
-  const isOver = row.handle === null || error.isLast(row.unfetched_seconds);
-  return isOver ? lastOf(error) : null;
-}
-
-/** Why an output is given up that could not be fetched, or not be read at its address. */
-function lastOf({ cause }: OutputNotFetched): UnusableOutput {
-  if (cause instanceof UnusableOutput) return cause;
-  return new UnusableOutput('output_unusable', unfetchedMessage, 'not_fetched');
-}
-
-function asUnusable(error: unknown): UnusableOutput | null {
-  if (error instanceof UnusableOutput) return error;
-  const isTooLarge =
-    error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
-  if (isTooLarge) return tooLarge();
-  if (error instanceof FileDamaged) {
-    const message = 'The model returned a damaged file.';
-    return new UnusableOutput('output_unusable', message, 'damaged', true);
-  }
-  if (error instanceof FetchError && error.kind === 'blocked') {
-    return new UnusableOutput(
-      'output_unusable',
-      'The model returned an address that must not be fetched.',
-      'not_fetched',
-    );
-  }
-  return null;
-}
-
-function tooLarge(): UnusableOutput {
-  return new UnusableOutput('output_too_large', failures.output_too_large);
-}
-
-/** The message of a request whose outputs could not be fetched. */
-export const unfetchedMessage = 'The model finished, but its output could not be fetched.';
-
-/** Fields that a worker sets whenever it ends a request. */
-export function endOf(row: ClaimedRequest) {
-  const { id, attempt, account_id, key_id, model_id } = row;
-  const upstream = row.started_upstream ?? row.upstream;
-  return { id, attempt, account_id, key_id, model_id, upstream, opens_job: row.kind !== 'text' };
-}
-
-/** `cost`: the operator's, if known. `cause`: for the operator, if callers see another message. */
-interface FailureFacts {
-  cost?: bigint | null;
-  cause?: string;
-  details?: FailureDetails | undefined;
-}
-
-export function fail(
-  row: ClaimedRequest,
-  code: FailureCode,
-  message: string,
-  { cost = null, cause = message, details }: FailureFacts = {},
-): EndTransition {
-  const shown = redactInput(cause, row.input);
-  const told = details && { details };
-  return {
-    ...endOf(row),
-    to: 'FAILED',
-    code,
-    message,
-    ...told,
-    cost_usd_micro: cost,
-    cause: shown,
-  };
 }

@@ -3,7 +3,7 @@ import type { Transition } from '../core/request/request.ts';
 import { goesOn, routesAfter } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
-import { fail } from './finish.ts';
+import { fail } from './end.ts';
 import {
   callbackOf,
   isLeft,

@@ -23,7 +23,8 @@ import type {
   StartOutcome,
   Upstream,
 } from '../upstreams/upstream.ts';
-import { finish, fail } from './finish.ts';
+import { fail } from './end.ts';
+import { finish } from './finish.ts';
 import { finishedHandle } from './result-handle.ts';
 import { handleLost } from './lost.ts';
 import {

@@ -4,7 +4,8 @@ import type { EndTransition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { runBounded } from '../lib/bounded.ts';
 import type { Handle, StoppedJob, Upstream } from '../upstreams/upstream.ts';
-import { costOf, countOf, endOf, statedCost } from './finish.ts';
+import { endOf } from './end.ts';
+import { costOf, countOf, statedCost } from './job-cost.ts';
 import type { StepDeps, WaitTransition } from './step.ts';
 
 /** Running jobs whose callers cancelled them: the upstream is asked, and the end is charged. */
