@@ -41,6 +41,12 @@ test('only a text that may have several lines is typed into a field of several l
   assert.deepEqual(used.toSorted(), ofSeveralLines);
 });
 
+/** The table after `const rights` in a file. */
+const rightsIn = (path: string) => /const rights\b[^=]*= (\{[^}]*\});/.exec(read(path))![1];
+test('the pages know the rights of each role', () => {
+  assert.equal(rightsIn('web/src/session.tsx'), rightsIn('server/src/core/account/role.ts'));
+});
+
 /** Settings that a place leaves out: the console's list has the limits, which it sets there. */
 const leftOut: Record<string, string[]> = {
   'web/src/operator/accounts/AccountKeys.tsx': ['expires_at', 'models'],
@@ -48,6 +54,7 @@ const leftOut: Record<string, string[]> = {
 const places = [
   'docs/api/keys.md',
   'docs/api/operator.md',
+  'web/src/dashboard/keys/KeyForm.tsx',
   'web/src/dashboard/keys/KeyRow.tsx',
   'web/src/operator/accounts/AccountKeys.tsx',
   'server/src/commands/key.ts',
