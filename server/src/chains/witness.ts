@@ -45,6 +45,7 @@ export class Witness {
       // guard: both-endpoints-call-it-final
       if (final === null || transfer.block_height > final.height) return null;
       const received = await readReceived(this.#call, transfer);
+      // guard: both-endpoints-call-it-final
       if (received && received.block_height > final.height) return null;
       this.#failures.clear();
       return received;
