@@ -279,7 +279,7 @@ function workerDeps(services: Services, config: Config, times: Times) {
     catalog: () => services.catalog.current(),
     operations,
     circuit: services.circuit,
-    inputs: services.inputs,
+    inputBytes: services.inputBytes,
     decoding: services.decoding,
     missingUpstream: warnOfMissingUpstreams(services),
     mayWork: services.mayWork,

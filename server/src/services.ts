@@ -102,7 +102,7 @@ export interface Services {
   mayWork: () => boolean;
   blocked: WhyBlocked;
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
-  inputs: Budget;
+  inputBytes: Budget;
   /** Files that are measured, decoded or converted, by account. */
   decoding: FairQueue;
   close(): Promise<void>;
@@ -212,7 +212,7 @@ export async function openServices({
   const addresses = { links, secrets };
   const work = { operations, events, hints, circuit, refusals, blocked, ...watched };
   const limits = {
-    inputs: createBudget(2 * config.FAREBOX_BODIES_MAX_BYTES, null),
+    inputBytes: createBudget(2 * config.FAREBOX_BODIES_MAX_BYTES, null),
     decoding: placesForDecoding(options.shareWaitMs),
   };
   return { ...models, ...stores, ...outside, ...addresses, ...work, ...limits, close };

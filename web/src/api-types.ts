@@ -1999,9 +1999,11 @@ export type AnyRequest = {
   request_id: string;
   /** The model it runs on. */
   model_id: string;
-  kind: 'video' | 'image' | 'text';
+  /** The kind of output. */
+  kind: Kind;
   upstream: string;
-  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: Status;
   /** Reserved at submit. */
   quoted_usd_micro: string;
   /** Charged, never more than quoted; 0 unless `COMPLETED`, or stopped on request. Null until it is final. */

@@ -4,7 +4,7 @@ import { fromJson } from '../../client/src/unknown.ts';
 import type { LibraryPage, RequestEntry, RequestPage } from './api-types.ts';
 import { liveSearch } from './dashboard/requests/live-key.ts';
 import { placed, readSearch } from './dashboard/requests/request-entries.ts';
-import { meQuery, useAccount } from './session.tsx';
+import { accountKey, meQuery, useAccount } from './session.tsx';
 import { placedInLibrary } from './studio/library/placed.ts';
 import { createStore } from './store.ts';
 import type { AccountCalls } from './api.ts';
@@ -66,7 +66,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     source = new EventSource(`/api/accounts/${account_id}/events`);
     let first = true;
     listen('balance', (balance) => {
-      queries.setQueryData(['account', account_id, 'GET /balance', {}], balance);
+      queries.setQueryData(accountKey(account_id, 'GET /balance', {}), balance);
       if (!first) return;
       // The stream reports every change from now on, but data loaded earlier may be out of date.
       first = false;
@@ -80,7 +80,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
     });
     listen('changed', () => refresh.soon(true));
     listen('deposits', () => {
-      void queries.invalidateQueries({ queryKey: ['account', account_id, 'GET /v1/deposits'] });
+      void queries.invalidateQueries({ queryKey: accountKey(account_id, 'GET /v1/deposits') });
       refresh.soon();
     });
     listen<{ reason: string }>('end', ({ reason }) => {
@@ -140,7 +140,7 @@ function follow(account_id: string, queries: QueryClient): () => void {
 
 /** Merges changes into the live lists, and reloads open details. */
 function mergeChanges(account_id: string, queries: QueryClient, entries: RequestEntry[]): void {
-  const key = ['account', account_id, 'GET /requests'];
+  const key = accountKey(account_id, 'GET /requests');
   for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
     const written = liveSearch(query.queryKey);
     if (!written) continue;
@@ -153,7 +153,7 @@ function mergeChanges(account_id: string, queries: QueryClient, entries: Request
     if (query.state.fetchStatus === 'fetching')
       void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
   }
-  const library = { queryKey: ['account', account_id, 'GET /library'] };
+  const library = { queryKey: accountKey(account_id, 'GET /library') };
   for (const {
     queryKey,
     state: { fetchStatus },
@@ -165,12 +165,8 @@ function mergeChanges(account_id: string, queries: QueryClient, entries: Request
     if (fetchStatus === 'fetching') void queries.invalidateQueries({ queryKey, exact: true });
   }
   for (const { request_id } of entries) {
-    const queryKey = [
-      'account',
-      account_id,
-      'GET /requests/:request_id',
-      { params: { request_id } },
-    ];
+    const params = { request_id };
+    const queryKey = accountKey(account_id, 'GET /requests/:request_id', { params });
     void queries.invalidateQueries({ queryKey });
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { exportedText } from '../catalog/export.ts';
 import { catalogDir } from '../config.ts';
 import * as modelOverrides from '../db/model-overrides.ts';
-import * as stopped from '../db/stopped-models.ts';
+import * as stoppedModels from '../db/stopped-models.ts';
 import * as s from '../http/schemas/schema.ts';
 import { codeOf } from '../lib/unknown.ts';
 import { commandLine } from '../operations/operator-action.ts';
@@ -70,7 +70,7 @@ async function exportFiles(folder: string, replaces: boolean, context: Context) 
   const dir = catalogDir(context.config);
   const { owners, files } = await folderOf(context);
   const [set, stops] = await withDatabase(context, (db) =>
-    Promise.all([modelOverrides.list(db), stopped.list(db)]),
+    Promise.all([modelOverrides.list(db), stoppedModels.list(db)]),
   );
   const overrides = modelOverrides.overridesOf(set, []);
   const data = files.flatMap((file) => {
@@ -101,7 +101,7 @@ function writeOne(path: string, written: string, replaces: boolean): void {
 /** Every row of the catalog files with its state. */
 async function states(context: Context) {
   const folder = await folderOf(context);
-  const stops = await withDatabase(context, stopped.list);
+  const stops = await withDatabase(context, stoppedModels.list);
   return folder.rows.map(({ id, kind, upstreams }) => {
     const reason = folder.hidden.find((row) => row.id === id)?.reason ?? null;
     const stop = stops.find((row) => row.model_id === id);

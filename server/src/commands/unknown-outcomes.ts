@@ -1,6 +1,6 @@
 import { costMaxUsdMicro } from '../core/price/cost.ts';
 import { formatUsd } from '../core/price/money.ts';
-import * as resolutions from '../db/requests/unknown-outcomes.ts';
+import * as unknownOutcomes from '../db/requests/unknown-outcomes.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
 import { NewFinding } from '../http/schemas/operator.ts';
 import * as s from '../http/schemas/schema.ts';
@@ -38,7 +38,7 @@ export const verbs = {
     async ({ limit, ...given }, context) => {
       const page = { ...selectionOf(given), resolved: false, below: null, limit };
       const [sums, rows] = await withDatabase(context, (db) =>
-        Promise.all([resolutions.openByUpstream(db), resolutions.listEnded(db, page)]),
+        Promise.all([unknownOutcomes.openByUpstream(db), unknownOutcomes.listEnded(db, page)]),
       );
       const by_upstream = sums.map(({ upstream, count, oldest_id }) => {
         return { upstream, count, oldest_at: new Date(timeOfId(oldest_id)).toISOString() };
@@ -87,7 +87,7 @@ export const verbs = {
   ),
 };
 
-const columns: TableColumns<resolutions.UnknownRow> = {
+const columns: TableColumns<unknownOutcomes.UnknownRow> = {
   'REQUEST ID': 'id',
   ENDED: (row) => row.left_at ?? row.completed_at,
   ACCOUNT: 'email',
@@ -118,7 +118,7 @@ function selectionOf(given: {
   since?: string;
   until?: string;
   model?: string;
-}): resolutions.Selection {
+}): unknownOutcomes.Selection {
   const { upstream = null, since, until, model = null } = given;
   const dateOf = (time: string | undefined) => (time === undefined ? null : new Date(time));
   return { upstream, since: dateOf(since), until: dateOf(until), model };

@@ -143,7 +143,7 @@ export interface OpenChatDeps {
   /** Chat calls that are read on for their usage although the caller has left, by account. */
   drains: Budget;
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
-  inputs: Budget;
+  inputBytes: Budget;
   /** The same database for work that may not be refused: to settle, and calls of upstreams. */
   wholeDb: Database;
 }

@@ -68,7 +68,7 @@ interface Balance {
 }
 
 /** The values that are checked against an account's ceilings. */
-export interface CeilingUsage {
+export interface LimitUsage {
   open_requests: number;
   kept_bytes: bigint;
 }
@@ -140,7 +140,7 @@ export class Books {
     };
   }
 
-  holding(accountId: string): CeilingUsage {
+  holding(accountId: string): LimitUsage {
     return this.#balance(accountId);
   }
 

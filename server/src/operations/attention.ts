@@ -6,11 +6,11 @@ import { countHeld, type HeldCount } from '../db/deposits/deposit-search.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { countRunningBeyond } from '../db/requests/open-requests.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
-import * as stopped from '../db/stopped-models.ts';
+import * as stoppedModels from '../db/stopped-models.ts';
 import { readLossesOfDay } from '../db/requests/losses.ts';
 import { openByUpstream, type DoubtSum } from '../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../lib/id.ts';
-import * as verdicts from '../db/audit-results.ts';
+import * as auditResults from '../db/audit-results.ts';
 import * as operatorEvents from '../db/operator-events.ts';
 import { findDifferingKeys, type DepositChain } from './deposits/deposit-address.ts';
 import { readKeyStates } from './upstreams/upstream-keys.ts';
@@ -94,10 +94,10 @@ export async function readAttention(deps: AttentionSources): Promise<AttentionLi
   const [unknown, losses, verdict, upstreams, money, stops, unsent] = await Promise.all([
     openByUpstream(db),
     readLossesOfDay(db),
-    verdicts.findNewest(db),
+    auditResults.findNewest(db),
     ofUpstreams(db, deps),
     ofChains(deps),
-    stopped.list(db),
+    stoppedModels.list(db),
     operatorEvents.countUnsent(db),
   ]);
   const rows = new Set(deps.files.contents().rows.map(({ model }) => model.id));
@@ -147,10 +147,10 @@ function ofEvents({
   return { what: 'events_unsent', count, of, ...(isOld && { since: oldest_at }) };
 }
 
-function ofBooks(verdict: verdicts.AuditVerdict | null): AttentionLine[] {
+function ofBooks(verdict: auditResults.AuditVerdict | null): AttentionLine[] {
   // Shortly after the start the books have not been proved yet.
   if (verdict === null) return [];
-  const isOld = verdict.age_ms > Math.max(proofMaxMs, 2 * verdicts.intervalMs(verdict.took_ms));
+  const isOld = verdict.age_ms > Math.max(proofMaxMs, 2 * auditResults.intervalMs(verdict.took_ms));
   return [
     line(
       'books_broken',

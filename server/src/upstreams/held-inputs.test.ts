@@ -22,7 +22,7 @@ function inShare<T>(
   work: () => Promise<T>,
   { signal = new AbortController().signal, ...more }: Partial<Wait & WaitState> = {},
 ): Promise<T> {
-  const shared = { decoding, inputs: createBudget(1, null) };
+  const shared = { decoding, inputBytes: createBudget(1, null) };
   const { isAwaited = () => true, continues = false } = more;
   const owner = { account_id: 'ours', isAwaited };
   return holdingInputs(shared, owner, (shares) => shares.inShare(work, { signal, continues }));
@@ -97,7 +97,7 @@ test('a fault of the work itself stays', async () => {
 
 test('a call that has had its share gets it again, however long that takes', async () => {
   const decoding = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 5 });
-  const shared = { decoding, inputs: createBudget(1, null) };
+  const shared = { decoding, inputBytes: createBudget(1, null) };
   const { signal } = new AbortController();
   const { promise, resolve: free } = Promise.withResolvers<void>();
   const done = await holdingInputs(shared, { account_id: 'ours' }, async (shares) => {
@@ -117,17 +117,17 @@ test('a call that has had its share gets it again, however long that takes', asy
 
 test('bytes stay counted while work of a call that is over still needs them', async () => {
   const decoding = new FairQueue({ order: 1, capacity: 1, perOwner: 1, waitMs: 5 });
-  const inputs = createBudget(10, null);
+  const inputBytes = createBudget(10, null);
   const time = new AbortController();
   const { promise, resolve: end } = Promise.withResolvers<void>();
-  const call = holdingInputs({ decoding, inputs }, { account_id: 'ours' }, (shares) => {
+  const call = holdingInputs({ decoding, inputBytes }, { account_id: 'ours' }, (shares) => {
     shares.hold(3);
     return shares.inShare(() => promise, { signal: time.signal });
   });
   time.abort();
   await failed(call);
-  assert.equal(inputs.takenBy('ours'), 3);
+  assert.equal(inputBytes.takenBy('ours'), 3);
   end();
   await inShare(decoding, async () => {}, { continues: true });
-  assert.equal(inputs.takenBy('ours'), 0);
+  assert.equal(inputBytes.takenBy('ours'), 0);
 });

@@ -11,7 +11,7 @@ import type { HoldBytes, InputShares, InShare } from './upstream.ts';
 
 interface InputResources {
   /** Bytes of callers' files in memory, by account. */
-  inputs: Budget;
+  inputBytes: Budget;
   /** Files that are measured, decoded or converted, by account. */
   decoding: Pick<FairQueue, 'run'>;
 }
@@ -29,18 +29,18 @@ interface Owner {
  * another start would repeat the first.
  */
 export async function holdingInputs<T>(
-  { inputs, decoding }: InputResources,
+  { inputBytes, decoding }: InputResources,
   { account_id, isAwaited = () => true }: Owner,
   call: (shares: InputShares) => Promise<T>,
 ): Promise<T> {
-  const held = openHolding(inputs, account_id);
+  const held = openHolding(inputBytes, account_id);
   let users = 1;
   const leave = () => {
     if (--users === 0) held.release();
   };
   let isBegun = false;
   const hold: HoldBytes = (bytes) => {
-    if (!held.take(bytes)) throw noRoom(inputs, account_id, held.amount());
+    if (!held.take(bytes)) throw noRoom(inputBytes, account_id, held.amount());
   };
   const inShare: InShare = async (work, wait) => {
     const begin = () => {

@@ -342,10 +342,10 @@ async function elsewhere(
   const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
   await noteFailure(row, refused, chosen, deps);
   // Spread over time, so that the retries do not all come at once.
-  const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
+  const laterSeconds = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
   // The repeated start may have made the job; another key or upstream would make a second one.
   if (isRepeat(row))
-    return triedTransition(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
+    return triedTransition(row, { ...refused, outcome: 'unknown' }, Math.max(pause, laterSeconds));
   if (key !== null && isOfKey(refused)) {
     const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
     if (other !== null) return triedTransition(row, refused, 0);
@@ -357,9 +357,9 @@ async function elsewhere(
   // While every route is paused, the next try waits until this route's pause ends.
   const seconds =
     next === null
-      ? Math.max(pause, later, Math.min(pauseOf(route), routePauseMaxSeconds))
+      ? Math.max(pause, laterSeconds, Math.min(pauseOf(route), routePauseMaxSeconds))
       : next.again
-        ? later
+        ? laterSeconds
         : 0;
   const { upstream, model: name } = next?.route ?? route;
   // A request that waits for long gives its slot to others.

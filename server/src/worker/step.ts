@@ -34,7 +34,7 @@ export interface StepDeps extends WebhookFetches {
   /** Records how calls of an upstream went. */
   circuit: Circuit;
   /** Bytes of callers' files that are fetched before they are sent on; by account. */
-  inputs: Budget;
+  inputBytes: Budget;
   /** Files that are measured, decoded or converted, by account. */
   decoding: Pick<FairQueue, 'run'>;
   /** Logs that a job runs at an upstream that is not set up here. */

@@ -1,5 +1,5 @@
 import type { ModelUpstream } from '../core/catalog/catalog.ts';
-import { stepFor, type Step, type Transition } from '../core/request/request.ts';
+import { isEnd, stepFor, type Step, type Transition } from '../core/request/request.ts';
 import { redactInput } from '../core/request/redact.ts';
 import { routeAfter } from '../core/request/routing.ts';
 import { loadClaimed, type ClaimedRequest } from '../db/requests/request-steps.ts';
@@ -439,8 +439,4 @@ function stepOf(row: ClaimedRequest): Step {
   const { started_in, outcome, handle, left } = row;
   const started = started_in === null ? null : { has_handle: handle !== null, outcome, left };
   return stepFor({ ...row, started });
-}
-
-function isEnd({ to }: Transition): boolean {
-  return to === 'COMPLETED' || to === 'FAILED' || to === 'CANCELLED';
 }

@@ -319,7 +319,7 @@ describe('calls a minute', () => {
     test(`${what}, in the same minute`, async () => {
       const key = await newKey({ rpm: from });
       await call(times(spent, key.hash));
-      await keys.set(db, key.key_id, { rpm: to });
+      await keys.change(db, key.key_id, { rpm: to }, 'operator');
       const callers = await call(times(20, key.hash));
       assert.equal(granted(callers), expected);
       assert.ok(callers.every((caller) => caller!.rate.remaining >= 0));

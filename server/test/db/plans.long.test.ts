@@ -28,7 +28,7 @@ import * as requests from '../../src/db/requests/requests.ts';
 import * as endedRequests from '../../src/db/requests/ended-requests.ts';
 import * as requestLists from '../../src/db/requests/request-lists.ts';
 import * as requestSteps from '../../src/db/requests/request-steps.ts';
-import * as resolutions from '../../src/db/requests/unknown-outcomes.ts';
+import * as unknownOutcomes from '../../src/db/requests/unknown-outcomes.ts';
 import { bookCosts } from '../../src/db/accounts/revenue.ts';
 import * as refusals from '../../src/db/accounts/refusals.ts';
 import * as spend from '../../src/db/accounts/spend.ts';
@@ -326,13 +326,13 @@ const asked: Record<string, Ask> = {
     openRequests.list(c, { ...openFilter, upstream: 'busy', above_id: sample.request }),
   'who waits most': (c) => openRequests.readDepths(c, 20),
   'what runs, of everybody': (c) => openRequests.countRunning(c, 900),
-  'unknown outcomes': (c) => resolutions.listEnded(c, { ...doubts, resolved: false }),
+  'unknown outcomes': (c) => unknownOutcomes.listEnded(c, { ...doubts, resolved: false }),
   'unknown outcomes, resolved or not': (c) =>
-    resolutions.listEnded(c, { ...doubts, resolved: null, upstream: 'busy' }),
-  'outcomes that are waited for': (c) => resolutions.listWaiting(c),
-  'how many outcomes are unknown': (c) => resolutions.openByUpstream(c),
+    unknownOutcomes.listEnded(c, { ...doubts, resolved: null, upstream: 'busy' }),
+  'outcomes that are waited for': (c) => unknownOutcomes.listWaiting(c),
+  'how many outcomes are unknown': (c) => unknownOutcomes.openByUpstream(c),
   'unknown outcomes of an upstream': (c) =>
-    resolutions.listInDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
+    unknownOutcomes.listInDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
   'what unknown outcomes cost': (c) => bookCosts(c, bothOutcomes(), 5n),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requestLists.listAttempts(c, sample.request),

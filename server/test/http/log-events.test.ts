@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
-import { endPause } from '../../src/operations/upstreams/circuit.ts';
+import { endPause } from '../../src/db/upstreams/pauses.ts';
 import { accept } from '../kit/fake.ts';
 import type { TestAccount } from '../kit/service.ts';
 import { withService } from '../kit/with-service.ts';

@@ -63,7 +63,12 @@ const faults: Fault[] = [
     name: 'the limit of the key',
     code: 'key_limit_reached',
     apply: async ({ account }) => {
-      await keys.set(service.db, account.key_id, { monthly_limit_usd_micro: 5_000n });
+      await keys.change(
+        service.db,
+        account.key_id,
+        { monthly_limit_usd_micro: 5_000n },
+        'operator',
+      );
     },
   },
   {
@@ -84,7 +89,7 @@ const faults: Fault[] = [
 
 /** Limits the account to one call a minute, and makes it. */
 async function exhaust(account: TestAccount): Promise<void> {
-  await keys.set(service.db, account.key_id, { rpm: 1 });
+  await keys.change(service.db, account.key_id, { rpm: 1 }, 'operator');
   await account.get('/v1/requests');
 }
 
@@ -196,7 +201,7 @@ describe('a call that was refused before reserving is not stored', () => {
 
   async function repair(account: TestAccount): Promise<void> {
     const { account_id, key_id } = account;
-    await keys.set(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null });
+    await keys.change(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null }, 'operator');
     const reference = `repair ${account_id}`;
     await adjust(service.db, { account_id, amount: 1_000_000n, reference, reason: 'test' });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { auditWhenDue } from '../../src/worker/background/audit.ts';
-import * as verdicts from '../../src/db/audit-results.ts';
+import * as auditResults from '../../src/db/audit-results.ts';
 import { auditLock } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { runLongTransaction } from '../../src/lib/sql/long-transaction.ts';
@@ -19,7 +19,7 @@ const { db } = withDatabase();
 const log = createLog('silent');
 const look = (metrics: Metrics) =>
   auditWhenDue({ db, metrics, log, days: 1 }, new AbortController().signal);
-const audits = async () => (await verdicts.findNewest(db))?.created_at.getTime() ?? 0;
+const audits = async () => (await auditResults.findNewest(db))?.created_at.getTime() ?? 0;
 const age = (minutes: number, took_ms: number) =>
   db.run(
     rawSql(
@@ -108,7 +108,7 @@ test('the time of an audit begins after the wait for another one, and ends with 
     () => auditNews(db, { days: 1, waits: true }),
     () => (hours = 1),
   );
-  const newest = await verdicts.findNewest(db);
+  const newest = await auditResults.findNewest(db);
   assert.ok(newest!.took_ms < 3_600_000, `${newest!.took_ms} ms`);
   const [ends] = await db.run<{ is_later: boolean }>(
     rawSql(`select date_trunc('milliseconds', r.created_at) > p.part_at as is_later

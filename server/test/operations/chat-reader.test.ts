@@ -78,7 +78,7 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
           streamBegan: () => {},
           streamBroke: () => broke++,
         },
-        inputs: createBudget(1_000, null),
+        inputBytes: createBudget(1_000, null),
         drains: createBudget(0, null),
         operations: {
           async end(ending: EndTransition) {

@@ -75,7 +75,7 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
       const deps = {
         upstreams: new Map([['fake', fake]]),
         circuit,
-        inputs: createBudget(1_000, null),
+        inputBytes: createBudget(1_000, null),
         drains: createBudget(0, null),
         operations: {
           async end(ending: EndTransition) {

@@ -271,7 +271,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     const [row] = await studio.service.db.run<{ id: string }>(
       rawSql('select id from keys where account_id = $1 and is_studio', [account.account_id]),
     );
-    await keys.set(studio.service.db, row!.id, { monthly_limit_usd_micro: 20_000n });
+    await keys.change(studio.service.db, row!.id, { monthly_limit_usd_micro: 20_000n }, 'operator');
     await page.reload();
     await page.locator('[data-reason=limit]').waitFor();
     assert.match(await page.locator('[data-reason=limit]').innerText(), /of \$0\.02 spent/);

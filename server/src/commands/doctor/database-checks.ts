@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import { lagMaxSeconds, whyUnused, type UnusedWhy } from '../../core/standby.ts';
-import * as verdicts from '../../db/audit-results.ts';
+import * as auditResults from '../../db/audit-results.ts';
 import { listUnsafeSettings } from '../../db/migrate.ts';
 import { countLiving } from '../../db/processes.ts';
 import { readLeftWork } from '../../db/requests/queue.ts';
@@ -34,7 +34,7 @@ export async function checkInside(
     listUnsafeSettings(db),
     countLiving(db),
     readLeftWork(db),
-    verdicts.findNewest(db),
+    auditResults.findNewest(db),
     openTrialAccounts(db),
     readUpstreamStates(db, upstreams),
   ]);
@@ -170,7 +170,7 @@ function ofQueue(queues: Awaited<ReturnType<typeof readUpstreamStates>>): Diagno
   return fine(`${count} requests wait, the oldest for ${seconds(oldest)}.`);
 }
 
-function ofProof(verdict: verdicts.AuditVerdict | null): Diagnosis {
+function ofProof(verdict: auditResults.AuditVerdict | null): Diagnosis {
   const make = findingsOf('books');
   if (verdict === null) return make.note('The books were never proved.', 'Run: farebox audit');
   const at = verdict.created_at.toISOString();

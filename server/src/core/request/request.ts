@@ -111,6 +111,10 @@ export type MoveTransition = { id: string; attempt: number } & Move;
 /** `attempt` is null for a cancel of a request that is IN_QUEUE, which no worker decided. */
 export type EndTransition = { id: string; attempt: number | null } & End;
 
+export function isEnd(transition: Transition): transition is EndTransition {
+  return ['COMPLETED', 'FAILED', 'CANCELLED'].includes(transition.to);
+}
+
 /** An upstream, and its own name for a model. */
 export interface Route {
   upstream: string;

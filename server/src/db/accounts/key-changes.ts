@@ -2,7 +2,7 @@ import type { Ceilings } from '../../core/account/key-settings.ts';
 import type { KeyScope } from '../../core/account/scope.ts';
 import { sql, type Connection, type Transaction } from '../../lib/sql/sql.ts';
 
-/** Changes of a key by an account's people, except changes of its limits. */
+/** Locks, rotations and kinds of keys. */
 
 export interface KeyHead extends Ceilings {
   last4: string;

@@ -288,11 +288,11 @@ export async function revoke(db: Connection, id: string): Promise<boolean> {
  * Changes the given fields; `null` removes a setting. A revoked key does not change. A limit set by
  * an operator becomes a ceiling for the account's people. Returns null if there is no such key.
  */
-export async function set(
+export async function change(
   db: Connection,
   id: string,
   given: KeyChange & { name?: string },
-  by: 'operator' | 'people' = 'operator',
+  by: 'operator' | 'people',
 ): Promise<'changed' | 'revoked' | null> {
   const fields = { ...given, ...(by === 'operator' && ceilingsFrom(given)) };
   const [row] = await db.run<{ revoked: boolean }>(sql`

@@ -1,5 +1,5 @@
 import * as accounts from '../../db/accounts/accounts.ts';
-import * as causes from '../../db/accounts/alert-causes.ts';
+import * as alertCauses from '../../db/accounts/alert-causes.ts';
 import * as refusals from '../../db/accounts/refusals.ts';
 import * as spend from '../../db/accounts/spend.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
@@ -88,7 +88,7 @@ export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db 
       spend.readFirstSteps(db, account_id),
       refusals.listLastDay(db, account_id),
       deliveries.countFailedSince(db, account_id, new Date(Date.now() - dayMs), failedMax),
-      causes.findFailedJobs(db, account_id),
+      alertCauses.findFailedJobs(db, account_id),
     ]);
   const [any] = month;
   return {

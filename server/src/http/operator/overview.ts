@@ -8,7 +8,7 @@ import {
   type RevenueRow,
 } from '../../db/accounts/revenue.ts';
 import * as vouchers from '../../db/accounts/vouchers.ts';
-import * as verdicts from '../../db/audit-results.ts';
+import * as auditResults from '../../db/audit-results.ts';
 import { auditNews, logAudit } from '../../operations/audit.ts';
 import { depositSums, holdings } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -104,7 +104,7 @@ export const overview = operatorEndpoint(
         ),
         accounts.countNew(db, from),
         accounts.count(db),
-        verdicts.findNewest(db),
+        auditResults.findNewest(db),
       ]);
     const [was, is] = [names.slice(0, names.length / 2), names.slice(names.length / 2)];
     const made = newAccounts(fresh, days);
@@ -203,7 +203,7 @@ function withMargin<Row extends Sum>(sum: Row) {
   return { ...sum, margin_usd_micro: sum.charged_usd_micro - sum.cost_usd_micro };
 }
 
-function resultOf(verdict: verdicts.AuditVerdict | null) {
+function resultOf(verdict: auditResults.AuditVerdict | null) {
   return verdict && { ...verdict, proved_at: verdict.created_at };
 }
 
@@ -234,7 +234,8 @@ export const prove = operatorAction(
     // The service's own audits log why none can run.
     proof.catch(() => {});
     return async (same) => {
-      const answer = { proved: report !== null, books: resultOf(await verdicts.findNewest(same)) };
+      const books = resultOf(await auditResults.findNewest(same));
+      const answer = { proved: report !== null, books };
       const laws = report?.violations.map(({ law }) => law) ?? [];
       return { answer, details: { proved: report !== null, ok: report?.ok ?? null, laws } };
     };

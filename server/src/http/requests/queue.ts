@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import { statuses } from '../../core/request/request.ts';
 import * as open from '../../db/requests/open-requests.ts';
 import * as upstreamStates from '../../db/upstreams/states.ts';
-import * as stopped from '../../db/stopped-models.ts';
+import * as stoppedModels from '../../db/stopped-models.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { cancelRequest } from '../../operations/requests/cancel-request.ts';
@@ -135,7 +135,7 @@ export const list = operatorEndpoint(
     const [states, models, stops] = await Promise.all([
       upstreamStates.readUpstreamStates(deps.db, names),
       upstreamStates.listPausedModels(deps.db, names),
-      stopped.list(deps.db),
+      stoppedModels.list(deps.db),
     ]);
     const known = { states, models, stopped: new Set(stops.map((s) => s.model_id)), deps, now };
     return pageFrom(rows, query, (row) => view(row, known));

@@ -1,6 +1,6 @@
 import { costMaxUsdMicro } from '../../core/price/cost.ts';
 import { ApiError } from '../../core/errors.ts';
-import * as resolutions from '../../db/requests/unknown-outcomes.ts';
+import * as unknownOutcomes from '../../db/requests/unknown-outcomes.ts';
 import type { OutcomeId } from '../../db/accounts/revenue.ts';
 import { isUuid, timeOfId } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
@@ -82,9 +82,9 @@ export const list = operatorEndpoint(
     const below = cursor === undefined ? null : requireOutcomeId(cursor);
     const filter = { resolved: states[state], upstream, since: null, below, limit: limit + 1 };
     const [rows, waiting, open] = await Promise.all([
-      resolutions.listEnded(db, filter),
-      below === null ? resolutions.listWaiting(db) : [],
-      resolutions.openByUpstream(db),
+      unknownOutcomes.listEnded(db, filter),
+      below === null ? unknownOutcomes.listWaiting(db) : [],
+      unknownOutcomes.openByUpstream(db),
     ]);
     return {
       ...pageFrom(rows, query, view, cursorOf),
@@ -100,7 +100,7 @@ export const list = operatorEndpoint(
 /**
  * The cursor of a left start contains its attempt; 0 means that the outcome is the request's own.
  */
-function cursorOf({ id: request_id, left_at, attempt }: resolutions.UnknownRow): string {
+function cursorOf({ id: request_id, left_at, attempt }: unknownOutcomes.UnknownRow): string {
   return `${request_id}.${left_at === null ? 0 : attempt!}`;
 }
 
@@ -111,7 +111,7 @@ function requireOutcomeId(cursor: string): OutcomeId {
   throw badField('cursor', s.cursorRule);
 }
 
-function view({ id: request_id, handle, message, ...row }: resolutions.UnknownRow) {
+function view({ id: request_id, handle, message, ...row }: unknownOutcomes.UnknownRow) {
   const { resolved: outcome, note, by_email, resolved_at } = row;
   return {
     request_id,

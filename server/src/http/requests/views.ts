@@ -1,7 +1,7 @@
 import type { CallNumbers } from '../../db/requests/call-numbers.ts';
 import type { FullRow, MarginRow } from '../../db/requests/margins.ts';
 import { requestLine } from '../../core/request/line.ts';
-import { statuses, type Output, type Progress } from '../../core/request/request.ts';
+import type { Output, Progress } from '../../core/request/request.ts';
 import {
   callNumbers as numbersOf,
   expiry,
@@ -64,9 +64,9 @@ const ofCaller = { key_id: keyId, metadata, ...callNumbers };
 const ofOperator = {
   request_id: requestId,
   model_id: modelId,
-  kind: s.choice(['video', 'image', 'text']),
+  kind: KindName,
   upstream: s.text(),
-  status: s.choice(statuses),
+  status: StatusName,
   ...money,
   refunded_usd_micro,
   cost_usd_micro: s.nullable(s.microUsd('Null: not known.')),

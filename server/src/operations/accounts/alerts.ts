@@ -1,6 +1,6 @@
 import { alertBounds } from '../../core/account/alert.ts';
 import type { NewEvent } from '../../core/operator-event.ts';
-import * as causes from '../../db/accounts/alert-causes.ts';
+import * as alertCauses from '../../db/accounts/alert-causes.ts';
 import * as alerts from '../../db/accounts/alerts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -22,7 +22,7 @@ export function setAlerts(
   const off = switches.filter(([name]) => !settings[name]).map(([, cause]) => cause);
   return db.tx(async (tx) => {
     await alerts.put(tx, account_id, settings);
-    await causes.drop(tx, account_id, off);
+    await alertCauses.drop(tx, account_id, off);
   });
 }
 
@@ -52,9 +52,9 @@ function eventOf({ account_id, ...low }: alerts.LowBalance): NewEvent {
 }
 
 /** Takes what an account is alerted of beside its balance. */
-export function claimCauses(db: Database, lease: AlertLease): Promise<causes.DueCause[]> {
+export function claimCauses(db: Database, lease: AlertLease): Promise<alertCauses.DueCause[]> {
   return db.tx(async (tx) => {
-    await causes.storeNew(tx, alertBounds, lease.limit);
-    return causes.claim(tx, lease);
+    await alertCauses.storeNew(tx, alertBounds, lease.limit);
+    return alertCauses.claim(tx, lease);
   });
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../../core/account/key.ts';
-import * as changes from '../../db/accounts/key-changes.ts';
+import * as keyChanges from '../../db/accounts/key-changes.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { Refusal } from '../refused.ts';
 
@@ -24,7 +24,7 @@ export function rotateKey(
     });
   }
   return db.tx(async (tx) => {
-    const now = await changes.lock(tx, key_id);
+    const now = await keyChanges.lock(tx, key_id);
     if (!now || now.revoked)
       throw new Refusal('This key is revoked. Make another one.', { reason: 'key_revoked' });
     if (now.is_studio)
@@ -46,7 +46,7 @@ export function rotateKey(
     }
     const key = newKey(randomBytes);
     const next = { hash: hashKey(key), ...keyHint(key), overlap_hours };
-    return { key, ...(await changes.rotate(tx, key_id, next)) };
+    return { key, ...(await keyChanges.rotate(tx, key_id, next)) };
   });
 }
 
@@ -55,7 +55,7 @@ export function rotateKey(
  * `Refusal`.
  */
 export async function endOverlap(db: Database, key_id: string): Promise<void> {
-  if (!(await changes.dropPrevious(db, key_id)))
+  if (!(await keyChanges.dropPrevious(db, key_id)))
     throw new Refusal('This key has no earlier secret that still works.', {
       reason: 'overlap_over',
     });

@@ -14,7 +14,7 @@ import { nameMax } from '../../core/account/name.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { KeyScope } from '../../core/account/scope.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
-import * as changes from '../../db/accounts/key-changes.ts';
+import * as keyChanges from '../../db/accounts/key-changes.ts';
 import * as keys from '../../db/accounts/keys.ts';
 import { newId } from '../../lib/id.ts';
 import { keysOf } from '../../lib/records.ts';
@@ -207,13 +207,13 @@ export async function changeKey(
   };
   await db.tx(async (tx) => {
     if (by.who === 'operator') {
-      if ((await keys.set(tx, key.id, wanted)) !== 'changed') throw keyRevoked();
+      if ((await keys.change(tx, key.id, wanted, 'operator')) !== 'changed') throw keyRevoked();
       return keys.setCeilings(tx, key.id, limits);
     }
-    const now = await changes.lock(tx, key.id);
+    const now = await keyChanges.lock(tx, key.id);
     if (!now || now.revoked) throw keyRevoked();
     demandBelow(limits, now, by.bounds);
-    await keys.set(tx, key.id, wanted, 'people');
+    await keys.change(tx, key.id, wanted, 'people');
   });
   const before = forLog(Object.fromEntries(keysOf(given).map((field) => [field, key[field]])));
   const details = { key_id: key.id, ...forLog(wanted), before };
@@ -225,7 +225,7 @@ export async function changeKey(
 /** Revokes a key for good, from the next call on. Throws `Refusal`. */
 export async function revokeKey(db: Database, key: KeyName): Promise<ActionResult<void>> {
   if (!(await keys.revoke(db, key.id))) {
-    if (await changes.isStudio(db, key.id))
+    if (await keyChanges.isStudio(db, key.id))
       throw new Refusal(
         'The studio key cannot be revoked. Set its monthly limit to 0 to stop it.',
         { reason: 'studio_key_stays' },

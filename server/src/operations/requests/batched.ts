@@ -1,6 +1,11 @@
 import type { CancelRule } from '../../core/catalog/catalog.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { EndTransition, MoveTransition, Transition } from '../../core/request/request.ts';
+import {
+  isEnd,
+  type EndTransition,
+  type MoveTransition,
+  type Transition,
+} from '../../core/request/request.ts';
 import type { Hints } from '../../db/hints.ts';
 import {
   authenticateMany,
@@ -111,9 +116,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     submit,
     end,
     advance: async (transition) =>
-      transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
-        ? (await end(transition)) !== null
-        : moveOne(transition),
+      isEnd(transition) ? (await end(transition)) !== null : moveOne(transition),
     async askCancel(id, rule) {
       const asked = await requestSteps.askCancel(db, id, rule);
       if (asked?.is_new) {

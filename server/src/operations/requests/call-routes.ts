@@ -45,10 +45,10 @@ export interface ChatCallDeps {
   upstreams: ReadonlyMap<string, Upstream>;
   circuit: Circuit;
   /** Bytes of callers' files in memory, by account. */
-  inputs: Budget;
+  inputBytes: Budget;
   /** Files that are measured, decoded or converted, by account. */
   decoding: FairQueue;
-  log: { debug(fields: object, message: string): void };
+  log: Record<'debug' | 'warn', (fields: object, message: string) => void>;
 }
 
 /** The answer of the route that accepted the call, or of the last route tried. */
@@ -109,7 +109,10 @@ export async function callRoutes(
         // because this call may have been accepted.
         const written = insertLeft(deps.db, left).then(
           () => true,
-          () => false,
+          (err: unknown) => {
+            deps.log.warn({ request_id, err }, 'a lost answer of a chat could not be recorded');
+            return false;
+          },
         );
         // guard: left-chat-is-written
         if (!(await written)) return called;

@@ -49,7 +49,7 @@ export interface ReceivedChat {
 }
 
 /** A chat call that has been checked and priced. */
-export interface PreparedChat extends Ceiling, Pick<ChatRun, 'model' | 'files'> {
+export interface PreparedChat extends ReservedPrice, Pick<ChatRun, 'model' | 'files'> {
   caller: Spender;
   call: ReceivedChat;
   /** Total size of the files; a file that is named twice counts twice. */
@@ -67,7 +67,7 @@ export async function prepareChat(
   // If the body and the header both have metadata, this throws before a file is read.
   eitherMetadata(read.metadata, call.metadata);
   const { files, file_bytes } = await chatFiles(read, caller.account_id, deps);
-  return { caller, call, model, files, file_bytes, ...ceiling(read, files, model, caller) };
+  return { caller, call, model, files, file_bytes, ...reservedPriceOf(read, files, model, caller) };
 }
 
 /** The price that a chat call would reserve. */
@@ -75,11 +75,11 @@ export async function quoteChat(
   read: ReadCall,
   caller: Pick<Spender, 'account_id' | 'models' | 'price_ppm'>,
   deps: StoredDeps & Pick<ChatSubmitDeps, 'catalog'>,
-): Promise<Ceiling & { model: Model }> {
+): Promise<ReservedPrice & { model: Model }> {
   const model = demandTextModel(read, caller, deps.catalog());
   // Files that no longer exist are ignored here; the call itself would be refused.
   const files = (await gatherFiles(chatMedia(read.conversation), caller.account_id, deps)) ?? {};
-  return { model, ...ceiling(read, files, model, caller) };
+  return { model, ...reservedPriceOf(read, files, model, caller) };
 }
 
 /** An estimate of the prompt's tokens, at most the model's context window. */
@@ -140,15 +140,15 @@ function mentionsOf(value: string, { files, urls }: MediaInputs): number {
 }
 
 /** The highest price of a call, and the most tokens that its reply may have at that price. */
-type Ceiling = Pick<ChatRun, 'max_tokens' | 'quote'>;
+type ReservedPrice = Pick<ChatRun, 'max_tokens' | 'quote'>;
 
 /** Throws `bad_messages` if the prompt may be longer than the row allows. */
-function ceiling(
+function reservedPriceOf(
   { max_tokens: asked, conversation }: ReadCall,
   files: StoredSizes,
   model: Model,
   { price_ppm }: Pick<Spender, 'price_ppm'>,
-): Ceiling {
+): ReservedPrice {
   const max_tokens = Math.min(asked ?? maxTokensDefault, model.max_output_tokens);
   const { context_tokens, refuse_longer_prompts } = model;
   const prompt = { ...conversation, files };

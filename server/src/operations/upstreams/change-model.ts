@@ -8,7 +8,7 @@ import {
 } from '../../core/catalog/set-price.ts';
 import { readRoutes, type GivenRoute, type SetRoute } from '../../core/catalog/set-routes.ts';
 import * as overrides from '../../db/model-overrides.ts';
-import * as stopped from '../../db/stopped-models.ts';
+import * as stoppedModels from '../../db/stopped-models.ts';
 import { keysOf } from '../../lib/records.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { demandLine, reasonFrom, statusNoteMax } from '../line.ts';
@@ -73,7 +73,7 @@ export async function changeModel(
   const change = note
     ? { ...given, status_note: demandLine('status_note', note, statusNoteMax) }
     : given;
-  await stopped.lock(db);
+  await stoppedModels.lock(db);
   const before = await readSale(db, model_id);
   const after = changeSale(before, change);
   await write(db, model_id, before, after, by.email);
@@ -91,7 +91,7 @@ function actionOf({ status, ...others }: ModelChange): OperatorAction {
 }
 
 async function readSale(db: Connection, model_id: string): Promise<ModelSale> {
-  const stop = await stopped.find(db, model_id);
+  const stop = await stoppedModels.find(db, model_id);
   const own = await overrides.find(db, model_id);
   return {
     status: stop ? 'stopped' : 'live',
@@ -120,8 +120,8 @@ async function write(
   { status, status_note, price, upstreams }: ModelSale,
   by: string,
 ): Promise<void> {
-  if (status === 'live') await stopped.remove(db, model_id);
-  else await stopped.insert(db, { model_id, status_note, stopped_by: by });
+  if (status === 'live') await stoppedModels.remove(db, model_id);
+  else await stoppedModels.insert(db, { model_id, status_note, stopped_by: by });
   if (isDeepStrictEqual([before.price, before.upstreams], [price, upstreams])) return;
   await overrides.put(db, { model_id, price, upstreams, changed_by: by });
 }

@@ -220,14 +220,6 @@ function pollCircuit(
   };
 }
 
-/**
- * Ends the pauses of an upstream and all its models early, or only the pause of one model. Returns
- * true if any of these was paused.
- */
-export function endPause(db: Database, upstream: string, model: string | null): Promise<boolean> {
-  return upstreamPauses.endPause(db, upstream, model);
-}
-
 /** Records that the upstream has accepted our key; `key`: its name, if the upstream has several. */
 export function noteKeyTaken(db: Database, upstream: string, key: string | null): Promise<void> {
   return upstreamPauses.noteKeyTaken(db, pausedName(upstream, key));

@@ -1,9 +1,9 @@
 import type { UpstreamDefinition } from '../../core/catalog/upstream-definition.ts';
 import * as controls from '../../db/upstreams/controls.ts';
+import { endPause } from '../../db/upstreams/pauses.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { reasonFrom } from '../line.ts';
 import type { ActionResult, Author } from '../operator-action.ts';
-import { endPause } from './circuit.ts';
 import { sealKey } from './stored-keys.ts';
 
 /** An operator sets the state and the key of an upstream, and ends its pauses. */

@@ -5,7 +5,7 @@ import { priceOf, shownPrice } from '../../core/catalog/set-price.ts';
 import { routesOf } from '../../core/catalog/set-routes.ts';
 import * as overrides from '../../db/model-overrides.ts';
 import * as operatorLog from '../../db/operator-log.ts';
-import * as stopped from '../../db/stopped-models.ts';
+import * as stoppedModels from '../../db/stopped-models.ts';
 import { isObject } from '../../lib/json.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
 import type { OperatorAction } from '../operator-action.ts';
@@ -20,7 +20,7 @@ export interface Sales {
 }
 
 export async function readSales(db: Connection): Promise<Sales> {
-  const [stops, set] = await Promise.all([stopped.list(db), overrides.list(db)]);
+  const [stops, set] = await Promise.all([stoppedModels.list(db), overrides.list(db)]);
   return {
     stopped: new Map(
       stops.map(({ model_id, status_note, stopped_at, stopped_by }) => [

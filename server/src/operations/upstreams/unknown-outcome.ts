@@ -1,5 +1,5 @@
 import { noteMax } from '../../core/account/booking.ts';
-import * as resolutions from '../../db/requests/unknown-outcomes.ts';
+import * as unknownOutcomes from '../../db/requests/unknown-outcomes.ts';
 import { bookCosts, type OutcomeId } from '../../db/accounts/revenue.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { demandLine } from '../line.ts';
@@ -34,7 +34,7 @@ export function resolveOutcome(
     const finding = checkFinding(given);
     const row = await (of.attempt === 0
       ? findEnded(tx, of.request_id)
-      : resolutions.findLeft(tx, of));
+      : unknownOutcomes.findLeft(tx, of));
     if (row === null) return { answer: null, unlogged: true };
     if ((await book(tx, by, [of], finding)) === 0)
       throw new Refusal('The cost of this request is already booked and can be booked only once.', {
@@ -47,7 +47,7 @@ export function resolveOutcome(
 }
 
 async function findEnded(tx: Transaction, request_id: string) {
-  const row = await resolutions.findEnded(tx, request_id);
+  const row = await unknownOutcomes.findEnded(tx, request_id);
   if (row === null) return null;
   if (!row.is_final)
     throw new Refusal(
@@ -68,13 +68,13 @@ async function findEnded(tx: Transaction, request_id: string) {
 export function resolveOutcomes(
   db: Database,
   by: Author,
-  selected: resolutions.Selection,
+  selected: unknownOutcomes.Selection,
   given: Finding,
 ): Promise<ActionResult<{ resolved: number; is_all: boolean }>> {
   return db.tx(async (tx) => {
     const finding = checkFinding(given);
     const page = { ...selected, below: null, limit: resolvedMax + 1 };
-    const found = await resolutions.listInDoubt(tx, page);
+    const found = await unknownOutcomes.listInDoubt(tx, page);
     const resolved = await book(tx, by, found.slice(0, resolvedMax), finding);
     const { upstream: target, since, until, model } = selected;
     const which = { since, ...(until && { until }), ...(model && { model }) };
@@ -101,7 +101,7 @@ async function book(
   const booked = await bookCosts(tx, outcomes, cost);
   const { person_id, email: by_email } = by;
   const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };
-  if (booked.length > 0) resolutions.insertMany(tx, booked, found);
+  if (booked.length > 0) unknownOutcomes.insertMany(tx, booked, found);
   return booked.length;
 }
 

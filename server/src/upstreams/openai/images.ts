@@ -8,7 +8,7 @@ import { jsonOf } from '../replies.ts';
 import type { JobResult, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { OpenaiOptions } from './options.ts';
-import { costIn, errorIn, type OpenaiWire } from './wire.ts';
+import { costIn, errorInBody, type OpenaiWire } from './wire.ts';
 
 /** Room for ten images of several megabytes each as base64. */
 const replyMaxBytes = 96 * 1024 * 1024;
@@ -113,10 +113,10 @@ function outcomeOf(value: unknown, withoutJob: (value: unknown) => StartOutcome)
   const [data] = lists;
   const result = results.find(({ media }) => media.length > 0) ?? results[0]!;
   if (result.media.length > 0) return { outcome: 'done', result };
-  const told = withoutJob([reply, ...itemsOf(value)].find(errorIn) ?? value);
+  const told = withoutJob([reply, ...itemsOf(value)].find(errorInBody) ?? value);
   const isClear = told.outcome !== 'unknown' || told.answer === undefined;
   if (data === undefined || isClear) return told;
-  const refused = withoutJob(data.find(errorIn));
+  const refused = withoutJob(data.find(errorInBody));
   return refused.outcome === 'rejected' ? refused : { outcome: 'done', result };
 }
 

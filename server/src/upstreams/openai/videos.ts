@@ -27,7 +27,7 @@ import {
 } from '../upstream.ts';
 import type { OpenaiOptions } from './options.ts';
 import { videoBody } from './video-inputs.ts';
-import { costIn, errorIn, type CallFailure, type OpenaiWire } from './wire.ts';
+import { costIn, errorInBody, type CallFailure, type OpenaiWire } from './wire.ts';
 
 const startMaxBytes = 1024 * 1024;
 /** The reply itself may contain the film. */
@@ -94,7 +94,7 @@ export function createVideos(
       }
       if (!value) throw new Error('its answer could not be read');
       // An error outside a job object is about the call, not about the job.
-      const error = value.status === undefined ? errorIn(value) : null;
+      const error = value.status === undefined ? errorInBody(value) : null;
       if (error !== null) {
         const outcome = wire.inBand(error, reply.headers, String(id));
         throw pollFault(outcome, said('its answer has no state'));
@@ -197,7 +197,7 @@ function filmIn(value: Json, wire: OpenaiWire): OutputMedia['source'] | undefine
 }
 
 function failureIn(value: Json, wire: OpenaiWire): JobState & { state: 'failed' } {
-  const error = errorIn(value);
+  const error = errorInBody(value);
   const words = messageIn(error ?? value);
   const message = wire.clean(words ?? `the job ended as ${String(value.status)}`);
   const code = blamesInput(error, message) ? 'upstream_rejected' : 'upstream_failed';

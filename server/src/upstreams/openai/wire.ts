@@ -1,7 +1,7 @@
 import { costInUsage } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall } from '../../lib/outbound/fetch.ts';
-import { errorIn as errorOf } from '../../core/apis/read-reply.ts';
+import { errorIn as errorInPiece } from '../../core/apis/read-reply.ts';
 import { blamesCall, codesIn, cannotReadMedia, refusalIn } from '../../core/chat/refusal.ts';
 import { isFilled } from '../../core/check.ts';
 import { isObject, objectOf, type Json } from '../../lib/json.ts';
@@ -51,7 +51,7 @@ export function createWire(
 
   /** The outcome of an unsuccessful reply. `model`: the server's name of the called model. */
   function refusal(reply: ReplyParts, model: string): CallFailure {
-    const told = errorIn(jsonOf(reply.body));
+    const told = errorInBody(jsonOf(reply.body));
     const named = amazonsError(reply);
     const error = named === null ? told : { ...named, ...told };
     const said = error === null ? reply : meant(reply, error);
@@ -84,7 +84,7 @@ export function createWire(
      * job that was made, unless they refuse the input.
      */
     withoutJob(value: unknown, replyHeaders: Record<string, string>, model: string): CallFailure {
-      const error = errorIn(value);
+      const error = errorInBody(value);
       const told = error && inBand(error, replyHeaders, model);
       const { error: stated, object } = objectOf([value].flat()[0]);
       const isStated = Boolean(stated) || object === 'error';
@@ -112,10 +112,10 @@ function amazonsError({ headers }: ReplyParts): Json | null {
 }
 
 /** The error in a body of any of the usual shapes, or null. */
-export function errorIn(given: unknown): Json | null {
+export function errorInBody(given: unknown): Json | null {
   // Google's answers are lists.
   const [value] = [given].flat();
-  return isObject(value) ? errorOf(value) : null;
+  return isObject(value) ? errorInPiece(value) : null;
 }
 
 function specialRefusal(status: number, error: Json, model: string): CallFailure | null {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { alertLetter } from '../../core/account/alert.ts';
 import * as accounts from '../../db/accounts/accounts.ts';
-import * as causes from '../../db/accounts/alert-causes.ts';
+import * as alertCauses from '../../db/accounts/alert-causes.ts';
 import * as people from '../../db/accounts/people.ts';
 import type { Letter } from '../../lib/mail.ts';
 import type { Database } from '../../lib/sql/sql.ts';
@@ -27,20 +27,20 @@ export async function tellCauses(
   lease: { leaseSeconds: number; triesMax: number },
 ): Promise<void> {
   const { db } = deps;
-  await causes.clear(db, limit);
+  await alertCauses.clear(db, limit);
   const due = await claimCauses(db, { limit, ...lease });
   const byAccount = Map.groupBy(due, ({ account_id }) => account_id);
   await Promise.all([...byAccount].map(([id, found]) => tell(id, found, deps)));
 }
 
 /** A failure is logged, and the e-mail is tried again when the lease ends. */
-async function tell(account_id: string, found: causes.DueCause[], deps: AlertMailDeps) {
+async function tell(account_id: string, found: alertCauses.DueCause[], deps: AlertMailDeps) {
   const { db, log, origin } = deps;
   try {
     const account = await accounts.find(db, account_id);
     await mailPayers(account_id, alertLetter(found, account!.email, origin()), deps);
     const ids = found.map(({ id }) => id);
-    await causes.settle(db, ids);
+    await alertCauses.settle(db, ids);
   } catch (err) {
     log.warn({ err, account_id }, 'could not send an alert');
   }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import * as verdicts from '../../db/audit-results.ts';
+import * as auditResults from '../../db/audit-results.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
@@ -61,28 +61,28 @@ export async function auditWhenDue(
 ): Promise<number> {
   const startedAt = performance.now();
   try {
-    const newest = await verdicts.findNewest(db);
+    const newest = await auditResults.findNewest(db);
     if (newest !== null) show(metrics, newest);
-    const waitMs = newest && verdicts.intervalMs(newest.took_ms, newest.is_behind);
+    const waitMs = newest && auditResults.intervalMs(newest.took_ms, newest.is_behind);
     // Below 0: the database's clock ran ahead when it was made, so its age says nothing.
     const isFresh = newest !== null && newest.age_ms >= 0 && newest.age_ms < waitMs!;
     if (isFresh) return Math.min(checkMs, waitMs!);
     const made = await auditNews(db, { days, signal: stopping });
     if (made === null) return checkMs;
     logAudit(log, made);
-    const result = (await verdicts.findNewest(db))!;
+    const result = (await auditResults.findNewest(db))!;
     show(metrics, result);
     // So that the operator's overview is fast.
     await rollUpDays(db).catch((err: unknown) => log.warn({ err }, 'past days were not summed up'));
-    return made.isBehind ? verdicts.intervalMs(result.took_ms, true) : checkMs;
+    return made.isBehind ? auditResults.intervalMs(result.took_ms, true) : checkMs;
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
     // An audit that fails late has cost as much as a complete one, so the pause is the same.
-    return verdicts.intervalMs(performance.now() - startedAt);
+    return auditResults.intervalMs(performance.now() - startedAt);
   }
 }
 
-function show(metrics: Metrics, result: verdicts.AuditVerdict): void {
+function show(metrics: Metrics, result: auditResults.AuditVerdict): void {
   const { ok, took_ms, created_at, whole_at } = result;
   metrics.booksOk.set(ok ? 1 : 0);
   metrics.booksChecked.set(created_at.getTime() / 1000);

@@ -23,7 +23,7 @@ type JobDeps = Omit<ChainDeps, 'checked' | 'seen' | 'failures' | 'isStopping'> &
 export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): ChainJob {
   let isStopping = false;
   let isAdded = false;
-  const ring: ChainDeps = {
+  const readDeps: ChainDeps = {
     ...deps,
     checked: new Set(),
     seen: new Map(),
@@ -40,8 +40,8 @@ export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): Cha
         deps.chains.map(({ chain }) => rowOf(chain)),
       );
     isAdded = true;
-    if (!ring.mayWork()) return;
-    for (const read of await beginDueReads(ring)) {
+    if (!readDeps.mayWork()) return;
+    for (const read of await beginDueReads(readDeps)) {
       const ended = read.catch(warn).finally(() => reads.delete(ended));
       reads.add(ended);
     }

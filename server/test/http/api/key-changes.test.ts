@@ -32,8 +32,8 @@ describe('a change applies from the next call on, on every process', () => {
   const submit = { method: 'POST', path: '/v1/queue/fake/image', body: { prompt: 'a cat' } };
   const rotate = (account: TestAccount, overlap_hours: number) =>
     rotateKey(service.db, { key_id: account.key_id, last4: account.key.slice(-4), overlap_hours });
-  const limits = (account: TestAccount, given: Parameters<typeof keys.set>[2]) =>
-    keys.set(service.db, account.key_id, given);
+  const limits = (account: TestAccount, given: Parameters<typeof keys.change>[2]) =>
+    keys.change(service.db, account.key_id, given, 'operator');
 
   const inDatabase = (account: TestAccount, set: string) =>
     service.db.run(rawSql(`update keys set ${set} where id = $1`, [account.key_id]));

@@ -115,7 +115,7 @@ describe('changing a key', () => {
 
   test('keeps a model that has left the catalog, and accepts no other unknown one', async () => {
     const { key_id } = await create();
-    await keys.set(service.db, key_id, { models: ['gone/model'] });
+    await keys.change(service.db, key_id, { models: ['gone/model'] }, 'operator');
     const models = ['gone/model', 'fake/image'];
     const kept = await mine.call('PATCH', `/keys/${key_id}`, { models });
     assert.deepEqual(kept.body.models, models);
@@ -128,7 +128,7 @@ describe('changing a key', () => {
     const { key_id } = await create();
     const patch = (rpm: number | null) => mine.call('PATCH', `/keys/${key_id}`, { rpm });
     refused(await patch(601), 'rpm', /at most 600/);
-    await keys.set(service.db, key_id, { rpm: 2_000 });
+    await keys.change(service.db, key_id, { rpm: 2_000 }, 'operator');
     assert.equal((await patch(1_500)).status, 200);
     refused(await patch(2_001), 'rpm', /at most 2000/);
     assert.equal((await patch(10)).status, 200);
@@ -139,7 +139,7 @@ describe('changing a key', () => {
     const { key_id } = await create();
     const patch = (limits: object) => mine.call('PATCH', `/keys/${key_id}`, limits);
     const set = { monthly_limit_usd_micro: 20_000n, rpm: 30, open_jobs: 3 };
-    await keys.set(service.db, key_id, set);
+    await keys.change(service.db, key_id, set, 'operator');
     const tries: [object, RegExp][] = [
       [{ monthly_limit_usd_micro: null }, /operator has set .* at most 0\.02 USD/],
       [{ monthly_limit_usd_micro: '20001' }, /operator has set .* at most 0\.02 USD/],
@@ -156,7 +156,7 @@ describe('changing a key', () => {
     const { rpm_ceiling, open_jobs_ceiling, monthly_ceiling_usd_micro: most } = body;
     assert.deepEqual([rpm_ceiling, open_jobs_ceiling, most], [30, 3, '20000']);
     assert.equal((await patch({ rpm: 30 })).status, 200);
-    await keys.set(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null });
+    await keys.change(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null }, 'operator');
     const free = await patch({ rpm: null, monthly_limit_usd_micro: '50000' });
     assert.deepEqual([free.body.rpm, free.body.monthly_limit_usd_micro], [null, '50000']);
   });

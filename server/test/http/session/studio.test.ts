@@ -238,7 +238,12 @@ describe('the amount to spend', () => {
     });
     await at.call('POST', film, { prompt: 'x', duration_seconds: 2, resolution: '480p' });
     const id = await studioKeyId(account);
-    await keys.set(service.db, id, { monthly_limit_usd_micro: 105_000n, open_jobs: 2 });
+    await keys.change(
+      service.db,
+      id,
+      { monthly_limit_usd_micro: 105_000n, open_jobs: 2 },
+      'operator',
+    );
     const { body } = await at.call('GET', '/studio/allowance');
     assert.match(body.resets_at, /^\d{4}-\d{2}-01T00:00:00\.000Z$/);
     assert.deepEqual(body, {
@@ -256,9 +261,9 @@ describe('the amount to spend', () => {
     assert.equal(over.status, 402);
     assert.equal(over.body.error.code, 'key_limit_reached');
     assert.equal(over.body.error.details.resets_at, body.resets_at);
-    await keys.set(service.db, id, { monthly_limit_usd_micro: null, open_jobs: 1 });
+    await keys.change(service.db, id, { monthly_limit_usd_micro: null, open_jobs: 1 }, 'operator');
     assert.equal((await at.call('POST', image, { prompt: 'a cat' })).status, 429);
-    await keys.set(service.db, id, { open_jobs: null });
+    await keys.change(service.db, id, { open_jobs: null }, 'operator');
     const dear = { prompt: 'x', duration_seconds: 10, resolution: '720p' };
     const poor = await at.call('POST', film, dear);
     assert.equal(poor.body.error.code, 'insufficient_balance');
@@ -269,7 +274,7 @@ describe('the amount to spend', () => {
     const { account, at } = await world();
     const estimate = () => at.call('POST', '/v1/estimate', { model_id: 'fake/image', input: {} });
     await estimate();
-    await keys.set(service.db, await studioKeyId(account), { rpm: 2 });
+    await keys.change(service.db, await studioKeyId(account), { rpm: 2 }, 'operator');
     const looks = await Promise.all(Array.from({ length: 5 }, estimate));
     assert.ok(looks.every(({ status }) => status === 200));
     const statuses = [];

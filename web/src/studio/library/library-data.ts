@@ -4,7 +4,7 @@ import type { LibraryPage, RequestEntry } from '../../api-types.ts';
 import { showFailure } from '../../components/Failure.tsx';
 import { midnight } from '../../dashboard/money/money-search.ts';
 import { previous, useAccountPages } from '../../queries.ts';
-import { useAccount, useAccountApi } from '../../session.tsx';
+import { accountKey, useAccount, useAccountApi } from '../../session.tsx';
 import type { LibrarySearch } from '../search.ts';
 
 /** The account's finished jobs over all models, and what people do with them. */
@@ -37,7 +37,7 @@ function useChange(): (change: (entry: Entry) => Entry) => void {
   const { account_id } = useAccount();
   return (change) => {
     queries.setQueriesData<InfiniteData<LibraryPage>>(
-      { queryKey: ['account', account_id, 'GET /library'] },
+      { queryKey: accountKey(account_id, 'GET /library') },
       (before) =>
         before && {
           ...before,
@@ -45,7 +45,7 @@ function useChange(): (change: (entry: Entry) => Entry) => void {
         },
     );
     queries.setQueriesData<{ data?: Entry[] }>(
-      { queryKey: ['account', account_id, 'GET /requests'] },
+      { queryKey: accountKey(account_id, 'GET /requests') },
       (before) => before?.data && { ...before, data: before.data.map(change) },
     );
   };

@@ -110,7 +110,7 @@ export async function quoteCall(req: KeyedRequest, reply: FastifyReply, deps: Ht
 
 function begin(shown: ShownCall, sender: Sender, run: ChatRun, deps: HttpDeps): Promise<unknown> {
   const { raw } = shown.reply;
-  sender.isOf({ ...run, model: run.model.id }, run);
+  sender.identify({ ...run, model: run.model.id }, run);
   if (run.call.stream) sender.openLater();
   const onLeave = (callback: () => void) => {
     if (raw.destroyed) callback();
@@ -125,8 +125,8 @@ function begin(shown: ShownCall, sender: Sender, run: ChatRun, deps: HttpDeps): 
  * of its own, and V8 would find each member the slow way.
  */
 function runDeps(deps: HttpDeps): ChatDeps {
-  const { upstreams, circuit, inputs, decoding, log, operations, drains, cutoff } = deps;
+  const { upstreams, circuit, inputBytes, decoding, log, operations, drains, cutoff } = deps;
   // Upstreams are called without a place in the owner's share of the database.
   const db = deps.wholeDb;
-  return { db, upstreams, circuit, inputs, decoding, log, operations, drains, cutoff };
+  return { db, upstreams, circuit, inputBytes, decoding, log, operations, drains, cutoff };
 }

@@ -61,7 +61,7 @@ export async function replay(
 ): Promise<unknown> {
   const request_id = String(kept.id).replace(/^chatcmpl-/, '');
   const identity = { request_id, created: Number(kept.created), model: String(kept.model) };
-  sender.isOf(identity, { call: read, files, model });
+  sender.identify(identity, { call: read, files, model });
   const begun = { ended: () => ended, ignored: [], reportedUsage: null, signal: never };
   const reader = await sender.begin(begun);
   const { pieces, isWhole } = keptEvents(kept, request_id, read);

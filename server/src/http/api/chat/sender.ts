@@ -61,7 +61,7 @@ export class Sender {
     this.#deps = deps;
   }
 
-  isOf({ request_id, created, model }: Identity, prompt: Prompt | null): void {
+  identify({ request_id, created, model }: Identity, prompt: Prompt | null): void {
     const { api, call } = this.#shown;
     const { body, read } = call;
     const now = () => unixSeconds(this.#endedAt() ?? new Date());
@@ -171,7 +171,7 @@ export class Sender {
     else {
       if (!stream || !api.tellsInStream?.(why) || reply.sent) throw error;
       noteRefusal(why, req, this.#deps);
-      this.isOf({ request_id: req.id, created: unixSeconds(new Date()), model }, null);
+      this.identify({ request_id: req.id, created: unixSeconds(new Date()), model }, null);
       await this.#fail(null, why, null);
     }
     (await this.#events)!.end();
