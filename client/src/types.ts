@@ -1009,7 +1009,12 @@ export type ResponseRequest = {
     verbosity?: string | null;
     [field: string]: unknown;
   } | null;
-  reasoning?: { effort?: string | null; [field: string]: unknown } | null;
+  reasoning?: {
+    effort?: string | null;
+    /** Asks for a summary: `auto`, `concise` or `detailed`. */
+    summary?: string | null;
+    [field: string]: unknown;
+  } | null;
   /** `message.output_text.logprobs` asks for log probabilities. */
   include?: Array<string> | null;
   user?: string | null;

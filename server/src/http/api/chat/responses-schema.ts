@@ -20,6 +20,10 @@ const text = s.openObject({
   format: s.optionalOrNull(s.anything('`text`, `json_object` or `json_schema`.')),
   verbosity: s.optionalOrNull(s.text()),
 });
+const reasoning = s.openObject({
+  effort: s.optionalOrNull(s.text()),
+  summary: s.optionalOrNull(s.text('Asks for a summary: `auto`, `concise` or `detailed`.')),
+});
 const include = '`message.output_text.logprobs` asks for log probabilities.';
 const metadata = 'Kept with the request and repeated in the reply; no model gets it.';
 const others =
@@ -44,7 +48,7 @@ export const ResponseRequest = s.named(
       tool_choice: s.optional(s.either([s.nullable(s.text()), s.anything()])),
       parallel_tool_calls: s.optionalOrNull(s.boolean()),
       text: s.optionalOrNull(text),
-      reasoning: s.optionalOrNull(s.openObject({ effort: s.optionalOrNull(s.text()) })),
+      reasoning: s.optionalOrNull(reasoning),
       include: s.optionalOrNull(s.list(s.text(), include)),
       user: s.optionalOrNull(s.text()),
       metadata: s.optionalOrNull(s.record(s.text(), metadata)),
