@@ -192,7 +192,7 @@ describe('a setting that cannot work', () => {
       }
     });
 
-  test('is no hindrance if it is for traces and these are off', () => {
+  test('of traces changes nothing while these are off', () => {
     const injected = {
       OTEL_TRACES_SAMPLER: 'jaeger_remote',
       OTEL_TRACES_SAMPLER_ARG: 'endpoint=http://one.example,pollingIntervalMs=5000',

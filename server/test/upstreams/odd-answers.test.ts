@@ -227,7 +227,7 @@ describe('openai: where a film is', () => {
       assert.equal(told.result.cost_usd_micro, 'outputs' in more ? 500_000n : undefined);
     });
 
-  test('an address of the API itself is no film', async (t) => {
+  test('an address of the API itself is not taken for a film', async (t) => {
     const own = 'https://up.test/v1';
     const reply = { json: of({ url: `${own}/videos/a`, data: { url: `${own}/videos/b` } }) };
     const fetch = createFetch({ guard: false });

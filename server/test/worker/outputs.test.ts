@@ -356,7 +356,7 @@ describe('an output that is not yet at its address', () => {
   });
 
   const archive = Buffer.from('PK\x03\x04\x14\0\0\0\x08\0'.padEnd(60, 'x'), 'latin1');
-  test('but one of another type is no reason to wait', async () => {
+  test('but one of another type fails at once', async () => {
     pages['/a.zip'] = [{ status: 200, body: archive }];
     const alone = result([link('images', '/a.zip')]);
     const lone = await finished(alone, { prompt: 'x' }, 'fake/image', trusting);
