@@ -44,11 +44,11 @@ import type { Upstream } from './upstreams/upstream.ts';
 import { shownSettings } from './shown-settings.ts';
 import { openWeb, webOrigin } from './web.ts';
 import { warnOfMissingUpstreams } from './worker/missing-upstreams.ts';
-import { auditNowAndThen } from './worker/background/audit.ts';
-import { readChainsNowAndThen, type ChainJob } from './worker/background/chains.ts';
+import { watchBooks } from './worker/background/audit.ts';
+import { watchChains, type ChainTask } from './worker/background/chains.ts';
 import { createLostReplies } from './operations/requests/lost-replies.ts';
 import { watchBalances } from './worker/background/low-balance.ts';
-import { sendEvents, type EventJob } from './worker/background/operator-events.ts';
+import { sendEvents, type EventTask } from './worker/background/operator-events.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 import { withTimeout } from './lib/with-timeout.ts';
 
@@ -80,9 +80,9 @@ export interface App {
   db: Database;
   worker: Worker | null;
   /** Reads blockchains; null without a worker. */
-  chains: ChainJob | null;
+  chains: ChainTask | null;
   /** Sends events to the operator. */
-  events: EventJob;
+  events: EventTask;
   catalog: CatalogStore;
   metrics: Metrics;
   /**
@@ -150,7 +150,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const address = server && (shared ? await enter(server, shared) : await listen(server, at));
     links.listensOn(options.http ? address!.port : config.PORT);
     const working = options.running === false ? undefined : worker?.run();
-    const jobs = await startJobs(services, options, deps);
+    const tasks = await startTasks(services, options, deps);
     logStart(services, config);
 
     const retire = async () => {
@@ -161,7 +161,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       const takesCalls = options.http && !leaving.signal.aborted;
       leaving.abort();
       stopping.abort();
-      const ended = jobs.stop();
+      const ended = tasks.stop();
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
@@ -181,7 +181,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       await working;
       await close();
     };
-    const { chains, events } = jobs;
+    const { chains, events } = tasks;
     const { baseUrl } = links;
     const parts = { db, worker, chains, events, catalog, metrics };
     return { address, baseUrl, ...parts, retire, stop };
@@ -296,14 +296,14 @@ function workerDeps(services: Services, config: Config, times: Times) {
 }
 
 /** Work that a process repeats besides serving calls and requests. */
-async function startJobs(
+async function startTasks(
   services: Services,
   { config, log, ...options }: AppOptions,
   { origin, settings: { times } }: HttpDeps,
 ) {
   const { db, metrics, version, hints } = services;
   const isCurrent = () => version.moved() === null;
-  const auditor = auditNowAndThen({
+  const auditor = watchBooks({
     db,
     metrics,
     log,
@@ -321,7 +321,7 @@ async function startJobs(
     mayTell: services.mayWork,
   });
   const chains = options.worker
-    ? readChainsNowAndThen({
+    ? watchChains({
         db,
         log,
         chains: services.chains.live,

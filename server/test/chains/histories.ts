@@ -4,7 +4,7 @@ import { sql, type Database } from '../../src/lib/sql/sql.ts';
 import { RpcError, type Rpc } from '../../src/chains/rpc.ts';
 import type { Chain } from '../../src/core/deposit/chain.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
-import type { ChainJob } from '../../src/worker/background/chains.ts';
+import type { ChainTask } from '../../src/worker/background/chains.ts';
 import { chain as file, keyOf, usdt } from '../operations/deposits-kit.ts';
 import { crashAt, steppedDatabase, steppedRpc } from './interrupt.ts';
 import { playWorld, withFaults, type Faults, type PlayWorld } from './play-kit.ts';
@@ -100,13 +100,13 @@ interface Life {
   payers: Payer[];
   faults: [Faults, Faults];
   rpcs: Rpc[];
-  jobs: ChainJob[];
+  tasks: ChainTask[];
 }
 
 /** Plays a history, heals everything and reads all blocks again. Returns the faults that remain. */
 export async function play(db: Database, steps: Step[]): Promise<string[]> {
   const life = await begin(db);
-  await readBy(life, life.jobs[0]!);
+  await readBy(life, life.tasks[0]!);
   for (const each of steps) await act(life, each);
   const broken = await falselyCredited(life);
   life.faults.forEach((faults) => replaceFaults(faults, {}));
@@ -129,12 +129,12 @@ async function begin(db: Database): Promise<Life> {
   const rpcs = faults.map((each) => withFaults(world.play.rpc, each));
   const who = [];
   for (let i = 0; i < payers; i++) who.push(await payer(db, keyOf('evm')));
-  const jobs = [0, 1].map(() => readerOf(db, liveChain(chain, rpcs)));
-  return { db, world, chain, payers: who, faults, rpcs, jobs };
+  const tasks = [0, 1].map(() => readerOf(db, liveChain(chain, rpcs)));
+  return { db, world, chain, payers: who, faults, rpcs, tasks };
 }
 
 async function act(life: Life, each: Step): Promise<void> {
-  const { world, db, chain, rpcs, jobs } = life;
+  const { world, db, chain, rpcs, tasks } = life;
   if (each.do === 'pay') pay(life, each);
   if (each.do === 'mine') world.mine(each.blocks);
   if (each.do === 'reorg') world.play.reorg(each.depth, each.payments);
@@ -144,10 +144,10 @@ async function act(life: Life, each: Step): Promise<void> {
     if (isLie(each.fault)) replaceFaults(other, {});
     replaceFaults(one, faultsOf(each.fault, life));
   }
-  if (each.do === 'read') await readBy(life, jobs[each.process]!);
+  if (each.do === 'read') await readBy(life, tasks[each.process]!);
   if (each.do === 'read both') {
     await wakeChains(db);
-    await Promise.all(jobs.map((job) => job.runOnce()));
+    await Promise.all(tasks.map((task) => task.runOnce()));
   }
   if (each.do === 'crash') {
     const { step: next } = crashAt(each.call);
@@ -167,9 +167,9 @@ function pay({ world, payers: who }: Life, { to, logs, dollars }: Extract<Step, 
   }
 }
 
-async function readBy({ db }: Life, job: ChainJob): Promise<void> {
+async function readBy({ db }: Life, task: ChainTask): Promise<void> {
   await wakeChains(db);
-  await job.runOnce();
+  await task.runOnce();
 }
 
 function isLie(fault: Fault): boolean {

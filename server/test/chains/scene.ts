@@ -6,7 +6,7 @@ import type { Chain, Token } from '../../src/core/deposit/chain.ts';
 import * as chains from '../../src/db/deposits/chains.ts';
 import { rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
-import { readChainsNowAndThen, type ChainJob } from '../../src/worker/background/chains.ts';
+import { watchChains, type ChainTask } from '../../src/worker/background/chains.ts';
 import { balanceOf, customer, type Customer } from '../kit/by-hand.ts';
 import { keyOf } from '../operations/deposits-kit.ts';
 import type { ChainWorld, Door, Payment } from './doors.ts';
@@ -22,21 +22,21 @@ export function liveChain(file: Chain, [first, ...more]: Rpc[]): LiveChain {
 }
 
 /** A process that reads these chains when the test calls it. */
-export function readerOf(db: Database, ...live: LiveChain[]): ChainJob {
+export function readerOf(db: Database, ...live: LiveChain[]): ChainTask {
   return jobOf(db, live, false);
 }
 
 /** As `readerOf`, for a process that `mayWork` can stop. */
-export function checkedReader(db: Database, live: LiveChain, mayWork: () => boolean): ChainJob {
+export function checkedReader(db: Database, live: LiveChain, mayWork: () => boolean): ChainTask {
   return jobOf(db, [live], false, mayWork);
 }
 
 /** A process that reads these chains when they are due. */
-export function runningReader(db: Database, ...live: LiveChain[]): ChainJob {
+export function runningReader(db: Database, ...live: LiveChain[]): ChainTask {
   return jobOf(db, live, true);
 }
 
-/** The amounts of which a job has told that they were credited. */
+/** The amounts of which a task has told that they were credited. */
 export const noted: bigint[] = [];
 
 function jobOf(
@@ -44,8 +44,8 @@ function jobOf(
   live: LiveChain[],
   running: boolean,
   mayWork: () => boolean = () => true,
-): ChainJob {
-  return readChainsNowAndThen({
+): ChainTask {
+  return watchChains({
     db,
     log: pino({ level: 'silent' }),
     chains: live,
@@ -67,9 +67,13 @@ export async function wakeChains(db: Database): Promise<void> {
 }
 
 /** Makes the chain due and reads it. */
-export async function readNow(db: Database, job: ChainJob, name: string): Promise<chains.ChainRow> {
+export async function readNow(
+  db: Database,
+  task: ChainTask,
+  name: string,
+): Promise<chains.ChainRow> {
   await wakeChains(db);
-  await job.runOnce();
+  await task.runOnce();
   const rows = await chains.list(db);
   return rows.find((row) => row.name === name)!;
 }
@@ -128,8 +132,8 @@ export interface Scene {
   paid: bigint[];
   /** The chain, with an endpoint for each of these faults; default: one endpoint without faults. */
   live(...faults: Faults[]): Promise<LiveChain>;
-  reader(...faults: Faults[]): Promise<ChainJob>;
-  read(job: ChainJob): Promise<chains.ChainRow>;
+  reader(...faults: Faults[]): Promise<ChainTask>;
+  read(task: ChainTask): Promise<chains.ChainRow>;
   /** Pays the customer 5 dollars, or as `change` says, in one transaction with `beside`. */
   pay(change?: Partial<Payment>, beside?: { before: Payment[]; after: Payment[] }): Promise<string>;
   /** Makes blocks until everything is final. */
@@ -172,7 +176,7 @@ async function sceneOf(
     paid,
     live,
     reader: async (...faults) => readerOf(db, await live(...faults)),
-    read: (job) => readNow(db, job, chain.name),
+    read: (task) => readNow(db, task, chain.name),
     pay(change, { before, after } = { before: [], after: [] }) {
       const payment = { token, to: who.address, units, ...change };
       const all = [...before, payment, ...after];

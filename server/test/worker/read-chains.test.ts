@@ -8,7 +8,7 @@ import { hideInLogs } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { issueAddress } from '../../src/operations/deposits/deposit-address.ts';
 import { resumeChain } from '../../src/operations/deposits/resume-chain.ts';
-import type { ChainJob } from '../../src/worker/background/chains.ts';
+import type { ChainTask } from '../../src/worker/background/chains.ts';
 import { playWorld, withFaults, type Faults, type PlayWorld } from '../chains/play-kit.ts';
 import {
   availableTo,
@@ -41,9 +41,9 @@ beforeEach(async () => {
 });
 
 /** A process that reads the chain through these endpoints. */
-const reader = (rpcs: Rpc[] = [world.play.rpc], file = fromHead): ChainJob =>
+const reader = (rpcs: Rpc[] = [world.play.rpc], file = fromHead): ChainTask =>
   readerOf(db, liveChain(file, rpcs));
-const read = (job: ChainJob) => readNow(db, job, fromHead.name);
+const read = (task: ChainTask) => readNow(db, task, fromHead.name);
 const pay = () => world.play.pay({ token: usdt, to: who.address, units });
 const states = () => statesOf(db, who);
 
@@ -51,17 +51,17 @@ describe('a chain that is read', () => {
   test('ignores payments from before its first read', async () => {
     pay();
     world.mine(10);
-    const job = reader();
-    await read(job);
+    const task = reader();
+    await read(task);
     world.mine(10);
-    await read(job);
+    await read(task);
     assert.deepEqual(await states(), []);
   });
 
   test('credits an address that is issued while it reads', async () => {
     let heads = 0;
     const late = await customer(db, 0n);
-    const job = reader([
+    const task = reader([
       async (method, params) => {
         // Somebody gets an address and pays while the read is going on.
         if (method === 'eth_blockNumber' && ++heads === 2) {
@@ -72,8 +72,8 @@ describe('a chain that is read', () => {
         return world.play.rpc(method, params);
       },
     ]);
-    await read(job);
-    await read(job);
+    await read(task);
+    await read(task);
     assert.equal(await availableTo(db, late), 5_000_000n);
   });
 });
@@ -87,7 +87,7 @@ test('a chain whose endpoint hangs does not delay the others', async () => {
   const isRead = async (name: string) =>
     (await chains.list(db)).some((row) => row.name === name && row.scanned_height !== null);
   const slow = liveChain({ ...fromHead, name: 'slow', chain_id: 8 }, [hanging]);
-  const job = runningReader(db, slow, liveChain(fromHead, [world.play.rpc]));
+  const task = runningReader(db, slow, liveChain(fromHead, [world.play.rpc]));
   await until('the quick one was read', () => isRead('play'));
   pay();
   world.mine(5);
@@ -96,7 +96,7 @@ test('a chain whose endpoint hangs does not delay the others', async () => {
   assert.equal(await isRead('slow'), false);
   gate.resolve();
   await until('the slow one was read', () => isRead('slow'));
-  await job.stop();
+  await task.stop();
 });
 
 test('a chain is resumed only at blocks that were read', async () => {
@@ -150,21 +150,21 @@ test('a chain that is behind is read again later if its second endpoint has no n
 
 describe('a deposit far below the newest block, and not final', () => {
   const late: Chain = { ...fromHead, finality: { confirmations: 3_000 } };
-  const seenAgain = async (then: () => void): Promise<ChainJob> => {
-    const job = reader([world.play.rpc], late);
-    await read(job);
+  const seenAgain = async (then: () => void): Promise<ChainTask> => {
+    const task = reader([world.play.rpc], late);
+    await read(task);
     const tx_hash = pay();
     world.mine();
-    await read(job);
+    await read(task);
     world.mine(2_500);
     then();
-    await read(job);
+    await read(task);
     assert.deepEqual(await seenBy(db, who), [tx_hash]);
     assert.deepEqual(await states(), []);
     world.mine(1_000);
-    await read(job);
+    await read(task);
     assert.deepEqual(await seenBy(db, who), []);
-    return job;
+    return task;
   };
 
   test('stays seen although its block is not read again, and is credited in the end', async () => {
@@ -222,13 +222,13 @@ describe('a read that fails', () => {
     pay();
     world.mine(5);
     let stopped: Promise<void> | undefined;
-    const job: ChainJob = reader([
+    const task: ChainTask = reader([
       () => {
-        stopped ??= job.stop();
+        stopped ??= task.stop();
         return away('eth_chainId');
       },
     ]);
-    const row = await read(job);
+    const row = await read(task);
     await stopped;
     assert.deepEqual([row.failures, row.wake_at <= new Date()], [0, true]);
     await reader().runOnce();

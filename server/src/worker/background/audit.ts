@@ -16,7 +16,7 @@ interface AuditDeps {
   days: number;
 }
 
-interface AuditJob extends AuditDeps {
+interface AuditOptions extends AuditDeps {
   /** Time to the first audit. */
   firstMs: number;
   /** False while the database's schema is of another version. */
@@ -27,7 +27,7 @@ interface AuditJob extends AuditDeps {
  * Audits the books while the service runs. The process that first finds an audit due does it for
  * all processes; if that process ends, another takes over.
  */
-export function auditNowAndThen({ firstMs, isCurrent, ...deps }: AuditJob) {
+export function watchBooks({ firstMs, isCurrent, ...deps }: AuditOptions) {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;

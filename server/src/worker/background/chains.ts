@@ -7,20 +7,20 @@ import { beginDueReads, type ChainDeps } from './read-chains.ts';
 
 const checkMs = 1_000;
 
-export interface ChainJob {
+export interface ChainTask {
   /** Reads what is due, to the end. Rejects if the database is away. */
   runOnce(): Promise<void>;
   stop(): Promise<void>;
 }
 
-type JobDeps = Omit<ChainDeps, 'checked' | 'seen' | 'failures' | 'isStopping'> & {
+type ChainTaskDeps = Omit<ChainDeps, 'checked' | 'seen' | 'failures' | 'isStopping'> & {
   /** Ends the calls to endpoints. */
   hangUp: () => void;
   /** False: chains are read only by `runOnce`. */
   running: boolean;
 };
 
-export function readChainsNowAndThen({ hangUp, running, ...deps }: JobDeps): ChainJob {
+export function watchChains({ hangUp, running, ...deps }: ChainTaskDeps): ChainTask {
   let isStopping = false;
   let isAdded = false;
   const readDeps: ChainDeps = {

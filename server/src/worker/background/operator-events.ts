@@ -34,7 +34,7 @@ export interface EventReceiver {
   secrets: readonly string[];
 }
 
-export interface EventJob {
+export interface EventTask {
   /** Sends what is due, to the end. Rejects if the database is away. */
   runOnce(): Promise<void>;
   stop(): Promise<void>;
@@ -58,13 +58,13 @@ interface EventDeps {
 }
 
 /** First tries to store the channels, because events are written only for stored channels. */
-export async function sendEvents(deps: EventDeps): Promise<EventJob> {
-  const job = new Job(deps);
-  await job.begin();
-  return job;
+export async function sendEvents(deps: EventDeps): Promise<EventTask> {
+  const task = new SendingTask(deps);
+  await task.begin();
+  return task;
 }
 
-class Job implements EventJob {
+class SendingTask implements EventTask {
   readonly #deps: EventDeps;
   readonly #channels: operatorEvents.Channel[];
   readonly #stopping = new AbortController();
