@@ -19,7 +19,7 @@ const walks: Record<string, Walk> = {
     doUnitsEndEarly(read, size, { start: 8, unit: pngChunk, ends: true }),
   'image/jpeg': doesJpegEndEarly,
   'image/avif': doBoxesEndEarly,
-  'image/heic': doBoxesEndEarly,
+  'image/heic': doesHeicEndEarly,
   'image/webp': doesWebpEndEarly,
   'image/gif': doesGifEndEarly,
   'image/bmp': doesBitmapEndEarly,
@@ -55,7 +55,7 @@ async function doUnitsEndEarly(
     // Players skip a few bytes after the last unit.
     if (head.length < 8) return ends;
     const length = unit(head, size - position);
-    if (length === null) return false;
+    if (length === null) return !ends && isHollow(read, position, size);
     position += length;
     if (position > size) return true;
   }
@@ -70,12 +70,47 @@ function doBoxesEndEarly(read: ReadAt, size: number): Promise<boolean> {
   return doUnitsEndEarly(read, size, { start: 0, unit: isoBox });
 }
 
+/** Boxes that players need. */
+const isoData = /^(?:ftyp|moov|moof|mdat|meta)$/;
+
 function isoBox(head: Buffer, left: number): number | null {
-  const length = head.readUInt32BE(0);
+  const name = head.toString('latin1', 4, 8);
+  let length = head.readUInt32BE(0);
   if (length === 0) return left;
-  if (length === 1) return head.length < 16 ? left + 1 : Number(head.readBigUInt64BE(8));
+  if (length === 1) length = head.length < 16 ? left + 1 : Number(head.readBigUInt64BE(8));
   // Otherwise these are trailing bytes, which players ignore too.
-  return length >= 8 && /^[ -~\xa9]{4}$/.test(head.toString('latin1', 4, 8)) ? length : null;
+  return length >= 8 && (length <= left || isoData.test(name)) ? length : null;
+}
+
+/** No decoder here reads the picture, so zeros that were never replaced are looked for. */
+async function doesHeicEndEarly(read: ReadAt, size: number): Promise<boolean> {
+  let end = size;
+  const unit: Unit = (head, left) => {
+    const length = isoBox(head, left);
+    if (length !== null && hasNameAt(head, 4, 'mdat')) end = size - left + length;
+    return length;
+  };
+  return (await doUnitsEndEarly(read, size, { start: 0, unit })) || isHollowAtEnd(read, end, size);
+}
+
+/** Zeros from here on, more than any padding has: a part of the file that never came. */
+async function isHollow(read: ReadAt, from: number, size: number): Promise<boolean> {
+  const end = from + hollowBytes(size);
+  if (end > size) return false;
+  for (let at = from; at < end; at += scanBytes) {
+    const bytes = await read(at, Math.min(scanBytes, end - at));
+    if (bytes.some((byte) => byte !== 0)) return false;
+  }
+  return true;
+}
+
+/** The same, before the end of packed data, which has no long rows of zeros itself. */
+function isHollowAtEnd(read: ReadAt, end: number, size: number): Promise<boolean> {
+  return isHollow(read, Math.max(0, end - hollowBytes(size)), size);
+}
+
+function hollowBytes(size: number): number {
+  return Math.max(320, Math.ceil(size / 8));
 }
 
 function aacFrame(head: Buffer): number | null {
@@ -109,15 +144,24 @@ function mp3Frame(head: Buffer): number | null {
   return Math.floor((bytes * kbits) / hertz) + ((bits >> 9) & 1);
 }
 
-/** The first frame of most MP3 files states how many bytes there are. */
-async function doesMp3EndEarly(read: ReadAt, size: number): Promise<boolean> {
+/** The first frame of most MP3 files states how many frames and bytes there are. */
+export async function readXing(
+  read: ReadAt,
+): Promise<{ start: number; hasFrames: boolean; bytes: number | null }> {
   const start = await readTagLength(read);
-  if (start > size) return true;
   const frame = await read(start, 200);
   const at = Math.max(frame.indexOf('Xing'), frame.indexOf('Info'));
   const flags = at === -1 || at + 16 > frame.length ? 0 : frame.readUInt32BE(at + 4);
-  if ((flags & 2) === 0) return doUnitsEndEarly(read, size, { start, unit: mp3Frame });
-  return start + frame.readUInt32BE(at + (flags & 1 ? 12 : 8)) > size;
+  const hasFrames = (flags & 1) !== 0;
+  const bytes = (flags & 2) === 0 ? null : frame.readUInt32BE(at + (hasFrames ? 12 : 8));
+  return { start, hasFrames, bytes };
+}
+
+async function doesMp3EndEarly(read: ReadAt, size: number): Promise<boolean> {
+  const { start, bytes } = await readXing(read);
+  if (start > size) return true;
+  if (bytes === null) return doUnitsEndEarly(read, size, { start, unit: mp3Frame });
+  return start + bytes > size;
 }
 
 /**
@@ -167,14 +211,14 @@ async function endOfScan(read: ReadAt, start: number, size: number): Promise<num
 
 const scanBytes = 64 * 1024;
 
-async function doesGifEndEarly(read: ReadAt): Promise<boolean> {
+async function doesGifEndEarly(read: ReadAt, size: number): Promise<boolean> {
   const table = (flags = 0) => (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0);
   let at = 13 + table((await read(10, 1))[0]);
   for (let count = 0; count < maxUnits; count += 1) {
     const head = await read(at, 10);
     const [kind] = head;
     // A file whose last picture is whole may lack the mark of its end.
-    if (kind !== 0x21 && kind !== 0x2c) return false;
+    if (kind !== 0x21 && kind !== 0x2c) return isHollow(read, at, size);
     at += kind === 0x21 ? 2 : 11 + table(head[9]);
     for (let length: number | undefined = 1; length !== 0; count += 1) {
       [length] = await read(at, 1);
@@ -196,13 +240,17 @@ async function doesBitmapEndEarly(read: ReadAt, size: number): Promise<boolean> 
     : [head.readInt32LE(18), head.readInt32LE(22), head.readUInt16LE(28)];
   const isPacked = !isOld && ![0, 3, 6].includes(head.readUInt32LE(30));
   const rowBytes = Math.ceil((width * bits) / 32) * 4;
-  return start + (isPacked ? head.readUInt32LE(34) : rowBytes * Math.abs(height)) > size;
+  const end = start + (isPacked ? head.readUInt32LE(34) : rowBytes * Math.abs(height));
+  // Zeros in an unpacked picture are black.
+  return end > size || (isPacked && isHollowAtEnd(read, end, size));
 }
 
 /** The first length of a WebP is that of the whole file. */
 async function doesWebpEndEarly(read: ReadAt, size: number): Promise<boolean> {
   const head = await read(0, 12);
-  return head.length < 12 || head.readUInt32LE(4) + 8 > size;
+  if (head.length < 12) return true;
+  const end = head.readUInt32LE(4) + 8;
+  return end > size || isHollowAtEnd(read, end, size);
 }
 
 /** Only comments and white space may follow the end of a drawing. */

@@ -7,7 +7,7 @@ import { FileDamaged } from './picture.ts';
  */
 
 /** Programs that write into a pipe do not know the length, and state one near a maximum, or 0. */
-const unknownLength = 0x7fff0000;
+const unknownLength = 2_000_000_000;
 
 /** Codecs whose samples all take the same number of bytes. */
 const plainCodecs = new Set([1, 3, 6, 7, 0xfffe]);
@@ -22,7 +22,10 @@ export async function readWaveSeconds(read: ReadAt, size: number): Promise<numbe
     position += 8;
     if (hasNameAt(head, 0, 'data')) {
       const isLong = length === 0xffffffff && header.longLength >= 0;
-      return secondsOf(isLong ? header.longLength : length, size - position, isLong, header);
+      const stated = isLong ? header.longLength : length;
+      // Some programs count the bytes before the sound, too.
+      const left = size - position;
+      return secondsOf(stated <= size ? Math.min(stated, left) : stated, left, isLong, header);
     }
     if (head.length < 24) break;
     if (hasNameAt(head, 0, 'fmt ')) {
@@ -75,6 +78,7 @@ export async function readOggSeconds(read: ReadAt, size: number): Promise<number
   let areBegun = false;
   let isEnded = false;
   let position = 0;
+  let last: Buffer = Buffer.alloc(27);
   for (let count = 0; count < maxUnits; count += 1) {
     const head = await read(position, 320);
     if (head.length < 8) break;
@@ -99,11 +103,25 @@ export async function readOggSeconds(read: ReadAt, size: number): Promise<number
       const codec = codecOf(await read(position + start, 64));
       if (codec) streams.set(serial, { ...codec, first: 0, last: 0 });
     } else note(streams.get(serial), head.readBigInt64LE(6));
+    last = await read(position, length);
     position += length;
   }
+  // The rest of a file that did not come may have been filled with zeros.
+  if (!hasOwnSum(last)) throw new FileDamaged('a page with a wrong checksum');
   total += longest(streams);
   if (total > 0) return total;
   throw new FileDamaged('no sound in it');
+}
+
+/** CRC-32 with the polynomial 0x04c11db7, over the page with zeros in its place; 0: not stated. */
+function hasOwnSum(page: Buffer): boolean {
+  const stated = page.readUInt32LE(22);
+  let sum = 0;
+  for (const [i, byte] of page.entries()) {
+    sum ^= (i >= 22 && i < 26 ? 0 : byte) << 24;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum << 1) ^ (sum < 0 ? 0x04c11db7 : 0);
+  }
+  return stated === 0 || sum >>> 0 === stated;
 }
 
 /** Notes the count at the end of a page; -1 if no packet ends there. */

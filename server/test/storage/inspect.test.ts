@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
 import { describe as words, sniffBytes } from '../../src/core/media/sniff.ts';
 import { FileDamaged } from '../../src/storage/picture.ts';
-import { box } from './media-fixtures.ts';
+import { box, heic } from './media-fixtures.ts';
 
 /** Files of programs other than ours and our packages are told by their bytes. */
 
@@ -111,6 +111,143 @@ describe('inspect', () => {
     for (const name of [...pictures, 'film.mp4', 'film.mkv', 'sound.wav', 'sound.ogg']) {
       const longer = Buffer.concat([await fileOf(name), Buffer.alloc(500, 7)]);
       assert.equal(await told(longer), whole[name], name);
+    }
+  });
+
+  const sounds = ['sound.mp3', 'bare.mp3', 'sound.aac', 'sound.flac', 'sound.wav', 'sound.ogg'];
+  const boxed = ['sound.m4a', 'sound.mp4', 'film.mp4', 'film.mov', 'fragments.mp4', 'cover.m4a'];
+  const pictures = ['photo.heic', 'photo.avif'];
+  const text = (words: string, size = words.length) => Buffer.alloc(size, words, 'latin1');
+  const id3 = Buffer.concat([text('TAGA song of some length'), Buffer.alloc(128 - 24)]);
+  const cover = Buffer.concat([Buffer.alloc(300), Buffer.alloc(6000, 'a cover')]);
+  const ape = Buffer.concat([text('APETAGEX'), Buffer.alloc(24, 1), cover, text('APETAGEX')]);
+  const lyrics = text('LYRICSBEGINLYR00018a line of the song000035LYRICS200');
+  /** A box that ends before its own length is over. */
+  const open = (name: string) => box(name, Buffer.alloc(9000, 5)).subarray(0, 500);
+
+  // mp3-metadata#18, music-metadata#362, xiph/flac#523, taglib/taglib#1187, Bento4, FFmpeg.
+  const tails: Record<string, [names: string[], bytes: Buffer]> = {
+    ID3v1: [[...sounds, ...boxed, ...pictures], id3],
+    'APEv2 with a cover': [[...sounds, ...boxed, ...pictures], ape],
+    'Lyrics3 and ID3v1': [[...sounds, ...boxed, ...pictures], Buffer.concat([lyrics, id3])],
+    'the end of a multipart body': [
+      [...sounds, ...boxed, ...pictures],
+      text('\r\n--a-boundary--\r\n'),
+    ],
+    'a few zeros': [[...sounds, ...boxed, ...pictures], Buffer.alloc(200)],
+    'many zeros': [
+      ['sound.flac', 'sound.wav', 'sound.ogg', ...boxed, ...pictures],
+      Buffer.alloc(9000),
+    ],
+    'free and uuid': [
+      [...boxed, ...pictures],
+      Buffer.concat([box('free', Buffer.alloc(700)), box('uuid', Buffer.alloc(300, 9))]),
+    ],
+    'a box that is not whole': [[...boxed, ...pictures], open('free')],
+    'another one that is not whole': [[...boxed, ...pictures], open('uuid')],
+  };
+  for (const [what, [names, tail]] of Object.entries(tails))
+    test(`${what} behind the end changes nothing`, async () => {
+      for (const name of names)
+        assert.equal(await told(Buffer.concat([await fileOf(name), tail])), whole[name], name);
+    });
+
+  test('zeros behind the mark of the end change nothing', async () => {
+    for (const name of [
+      'photo.png',
+      'photo.jpg',
+      'photo.gif',
+      'moving.gif',
+      'photo.webp',
+      'film.mkv',
+    ])
+      assert.equal(
+        await told(Buffer.concat([await fileOf(name), Buffer.alloc(9000)])),
+        whole[name],
+        name,
+      );
+  });
+
+  test('a file whose last part is zeros is damaged', async () => {
+    // Zeros are silence in a WAV and black in an unpacked BMP.
+    const films = ['film.mp4', 'film.webm', 'fragments.mp4'];
+    const stills = [
+      'photo.heic',
+      'photo.gif',
+      'moving.gif',
+      'moving.webp',
+      'packed.bmp',
+      'page.pdf',
+    ];
+    const all = [
+      'sound.mp3',
+      'bare.mp3',
+      'sound.aac',
+      'sound.ogg',
+      'chained.ogg',
+      'flac.ogg',
+      'speex.ogg',
+    ];
+    for (const name of [...films, ...stills, ...all]) {
+      const bytes = await fileOf(name);
+      bytes.fill(0, Math.floor(bytes.length * 0.6));
+      await assert.rejects(told(bytes), FileDamaged, name);
+    }
+    for (const format of ['webp', 'gif', 'png'] as const) {
+      const bytes = await noise().toFormat(format).toBuffer();
+      bytes.fill(0, Math.floor(bytes.length * 0.8));
+      await assert.rejects(told(bytes), FileDamaged, format);
+    }
+  });
+
+  test('a GIF may have zeros between its parts, or no mark of its end', async () => {
+    // golang/go#38853, bitbank2/AnimatedGIF#38, image-rs/image-gif#237.
+    const gif = await fileOf('moving.gif');
+    const open = gif.subarray(0, gif.lastIndexOf(0x3b));
+    for (const end of ['', '00', '00003b', '3b00000000'])
+      assert.equal(
+        await told(Buffer.concat([open, Buffer.from(end, 'hex')])),
+        whole['moving.gif'],
+        end,
+      );
+  });
+
+  test('a HEIC may have its picture before its index, and a trailer of the camera', async () => {
+    // jdeng/goheif#17, exiftool/exiftool#361, exiftool/exiftool#378.
+    const junk = Buffer.from('</x:xmpmeta>\n\0\0\0\0QDIOBS\0\x08\0\0\0SEFHk\0\0\0SEFT', 'latin1');
+    const early = heic(4032, 3024);
+    const at = early.indexOf('meta') - 4;
+    const data = early.indexOf('mdat') - 4;
+    const turned = [early.subarray(0, at), early.subarray(data), early.subarray(at, data), junk];
+    assert.equal(await told(Buffer.concat(turned)), 'image/heic 4032x3024');
+    assert.equal(
+      await told(Buffer.concat([early, box('sefd', junk), junk])),
+      'image/heic 4032x3024',
+    );
+  });
+
+  test('an MP3 need not state its length, nor have frames of one size', async () => {
+    // DSheirer/sdrtrunk#1377, navidrome/navidrome#6047: 32 kbit/s first, then 128 kbit/s.
+    const frame = (head: number[], size: number) =>
+      Buffer.concat([Buffer.from(head), Buffer.alloc(size - 4, 85)]);
+    const small = Array.from({ length: 4 }, () => frame([0xff, 0xfb, 0x14, 0xc4], 96));
+    const large = Array.from({ length: 80 }, () => frame([0xff, 0xfb, 0x94, 0xc4], 384));
+    assert.equal(await told(Buffer.concat([...small, ...large])), 'audio/mpeg 2.02 s');
+    const vbri = frame([0xff, 0xfb, 0x14, 0xc4], 96);
+    vbri.write('VBRI', 36);
+    assert.equal(await told(Buffer.concat([vbri, ...large])), 'audio/mpeg 1.94 s');
+    // agersant/mp3-duration#16: a Xing frame that states no frames.
+    const none = await fileOf('sound.mp3');
+    none.writeUInt32BE(0, none.indexOf(/Xing/.test(none.toString('latin1')) ? 'Xing' : 'Info') + 8);
+    assert.equal(await told(none), whole['sound.mp3']);
+  });
+
+  test('a WAV may state a length of everything, or a guess', async () => {
+    // kyutai-labs/pocket-tts#229, pollinations/pollinations#11457, llfbandit/record#96, cjcliffe/CubicSDR#616.
+    for (const stated of [2_000_000_000, 0x7fffffff, 0x7ffff000, 0xffffffff, 4078, 4034 + 16]) {
+      const wave = await fileOf('sound.wav');
+      wave.writeUInt32LE(stated, wave.indexOf('data') + 4);
+      assert.match(await told(wave), /^audio\/wav 0\.50?\d? s$/, `${stated}`);
     }
   });
 

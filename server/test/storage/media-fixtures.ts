@@ -55,7 +55,7 @@ export function heic(width: number, height: number, turns = 0): Buffer {
   const shared = box('ipco', ...properties, box('irot', Buffer.from([turns])));
   const meta = box('meta', Buffer.alloc(4), box('iprp', shared));
   const type = box('ftyp', Buffer.from('heic\0\0\0\0mif1heic'));
-  return Buffer.concat([type, meta, box('mdat', Buffer.alloc(5000))]);
+  return Buffer.concat([type, meta, box('mdat', Buffer.alloc(5000, 1))]);
 }
 
 export function box(name: string, ...contents: Buffer[]): Buffer {
