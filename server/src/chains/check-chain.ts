@@ -5,8 +5,9 @@ import { QuestionLimits, type QuestionSize } from './limits.ts';
 import type { ChainEndpoint } from './noted.ts';
 import { demandSetting, WrongSetting, type ChainEndpoints } from './read-chain.ts';
 import { RpcError, type Rpc } from './rpc.ts';
+import { isSuccessful } from './receipts.ts';
 import { readBlock, readFinal, readHead, type ChainBlock } from './scan.ts';
-import { hexOf, symbolCall, textOf, topicOf, transferTopic } from './wire.ts';
+import { hexOf, quantity, symbolCall, textOf, topicOf, transferTopic, word } from './wire.ts';
 
 /** Asks the endpoints of a chain whether they fit its file, with calls that change nothing. */
 
@@ -147,7 +148,7 @@ async function checkReceipt(
   const [log] = await readLogs(rpc, chain.tokens, height, height, [transferTopic]);
   if (!log) return `block ${height} has no transfer, so no receipt was asked for`;
   const receipt = await rpc('eth_getTransactionReceipt', [log.transactionHash]);
-  if (isObject(receipt) && receipt.status === '0x1') return 'knows the receipts of transactions';
+  if (isObject(receipt) && isSuccessful(receipt)) return 'knows the receipts of transactions';
   return wrong(
     'it has a transfer, but not the receipt of its transaction, so no deposit would be credited. Use another endpoint.',
   );
@@ -162,7 +163,10 @@ async function compare(
     endpoints.map(async ({ rpc }) => {
       const block = await readBlock(rpc, height);
       const logs = await readLogs(rpc, chain.tokens, height, height, [transferTopic]);
-      const places = logs.map((log) => `${String(log.transactionHash)} ${String(log.logIndex)}`);
+      const places = logs.map(
+        ({ transactionHash, logIndex }) =>
+          `${word(transactionHash, 'a transaction hash')} ${quantity(logIndex, 'a number')}`,
+      );
       return { hash: block?.hash, count: places.length, places: places.toSorted().join() };
     }),
   );

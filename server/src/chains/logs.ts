@@ -38,8 +38,8 @@ export function isGarbled({ block_hash }: SeenTransfer): boolean {
 
 function placeIn(log: Json): Omit<SeenTransfer, keyof Details> {
   const [event, , to, ...more] = topicsOf(log);
-  if (String(event).toLowerCase() !== transferTopic || more.length > 0)
-    throw new BadAnswer('a log is not a Transfer');
+  const isTransfer = event !== undefined && word(event, 'an event') === transferTopic;
+  if (!isTransfer || more.length > 0) throw new BadAnswer('a log is not a Transfer');
   const block_log_index = Number(quantity(log.logIndex, 'a number'));
   if (block_log_index > logIndexMax) throw new BadAnswer(`a log has the number ${block_log_index}`);
   return {

@@ -3,7 +3,7 @@ import { isObject, type Json } from '../lib/json.ts';
 import { transferIn, unknownDetails } from './logs.ts';
 import type { Rpc } from './rpc.ts';
 import { readBlock } from './scan.ts';
-import { BadAnswer, heightIn, hexOf, word } from './wire.ts';
+import { BadAnswer, heightIn, numberIn, word } from './wire.ts';
 
 /**
  * Looks for transfers in the receipts of their transactions. A receipt tells the place and the
@@ -35,7 +35,7 @@ export async function readReceived(
   const receipt = await call('eth_getTransactionReceipt', [wanted.tx_hash]);
   if (receipt === null) return null;
   if (!isObject(receipt)) throw new BadAnswer('eth_getTransactionReceipt: not a receipt');
-  if (plainHex(receipt.status) !== '0x1') return null;
+  if (!isSuccessful(receipt)) return null;
   const block_hash = word(receipt.blockHash, 'a block hash');
   const block = await readBlock(call, heightIn(receipt.blockNumber));
   if (block?.hash !== block_hash) return null;
@@ -76,8 +76,8 @@ function placeOf(logs: readonly unknown[], wanted: WantedTransfer): number {
   );
   // A log that an answer repeats has the place of the last one.
   if (rank !== null) return alike[Math.min(rank, alike.length - 1)] ?? -1;
-  const written = number === null ? null : hexOf(BigInt(number));
-  const isNumbered = (place: number) => plainHex((logs[place] as Json).logIndex) === written;
+  const isNumbered = (place: number) =>
+    number !== null && numberIn((logs[place] as Json).logIndex) === BigInt(number);
   return alike.find(isNumbered) ?? (alike.length === 1 ? alike[0]! : -1);
 }
 
@@ -98,6 +98,7 @@ function transfersOf(logs: readonly unknown[]): (SeenTransfer | null)[] {
   return read;
 }
 
-function plainHex(value: unknown): unknown {
-  return typeof value === 'string' ? value.toLowerCase().replace(/^0x0+(?=.)/, '0x') : value;
+/** Whether the transaction of a receipt did not fail. */
+export function isSuccessful({ status }: Json): boolean {
+  return status === true || numberIn(status) === 1n;
 }

@@ -41,7 +41,7 @@ export async function readHead(call: Rpc): Promise<bigint> {
 /** How many decimals a token has by its own contract. */
 export async function readDecimals(call: Rpc, token: string): Promise<bigint> {
   const answer = await call('eth_call', [{ to: token, data: decimalsCall }, 'latest']);
-  return BigInt(word(answer, 'the number of decimals'));
+  return quantity(answer, 'the number of decimals');
 }
 
 /** The block at a height, or the finalized one; null if the endpoint does not have it. */

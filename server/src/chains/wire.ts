@@ -46,15 +46,27 @@ export function word(value: unknown, what: string): string {
 }
 
 export function hex(value: unknown, digits: number, what: string): string {
-  if (typeof value !== 'string' || value.length !== digits + 2 || !/^0x[0-9a-f]+$/i.test(value))
-    throw new BadAnswer(`${what} is missing or malformed`);
-  return value.toLowerCase();
+  const [, found] = typeof value === 'string' ? (/^(?:0x)?([0-9a-f]+)$/i.exec(value) ?? []) : [];
+  if (found?.length !== digits) throw new BadAnswer(`${what} is missing or malformed`);
+  return `0x${found.toLowerCase()}`;
 }
 
 export function quantity(value: unknown, what: string): bigint {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value))
-    throw new BadAnswer(`${what} is missing or malformed`);
-  return BigInt(value);
+  const found = numberIn(value);
+  if (found === null) throw new BadAnswer(`${what} is missing or malformed`);
+  return found;
+}
+
+/**
+ * Usually hex digits after `0x`. Some nodes send a number, or its decimal digits as a text; null if
+ * it is none of them, or may have been rounded.
+ */
+export function numberIn(value: unknown): bigint | null {
+  const isNumber =
+    typeof value === 'string'
+      ? /^(?:0x[0-9a-f]{1,64}|0|[1-9]\d{0,77})$/i.test(value)
+      : Number.isSafeInteger(value) && Number(value) >= 0;
+  return isNumber ? BigInt(value as string | number) : null;
 }
 
 export function heightIn(value: unknown): bigint {

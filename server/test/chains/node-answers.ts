@@ -66,6 +66,20 @@ const beyondHead =
   ({ method, params, answer, head }: NodeQuestion) =>
     method === 'eth_getLogs' && BigInt(params[0].toBlock) > head - lag ? refusal : answer;
 const cutAt = (most: number) => ofLogs((logs) => logs.slice(0, most));
+/** Changes each text in an answer. */
+const changed = (answer: any, change: (text: string) => unknown): any => {
+  if (typeof answer === 'string') return change(answer);
+  if (Array.isArray(answer)) return answer.map((each) => changed(each, change));
+  if (typeof answer !== 'object' || answer === null) return answer;
+  return Object.fromEntries(
+    Object.entries(answer).map(([name, value]) => [name, changed(value, change)]),
+  );
+};
+/** Writes all numbers otherwise; hashes, addresses and amounts have a fixed length. */
+const inNumbers = (write: (number: bigint) => unknown) => (asked: NodeQuestion) =>
+  changed(asked.answer, (text) =>
+    /^0x[0-9a-f]{1,16}$/i.test(text) || asked.method === 'eth_call' ? write(BigInt(text)) : text,
+  );
 const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`;
 
 export const nodeAnswers: readonly NodeAnswer[] = [
@@ -161,6 +175,48 @@ export const nodeAnswers: readonly NodeAnswer[] = [
     gives: ofReceipts((receipt) => ({ ...receipt, status: '0x01' })),
   },
   {
+    node: 'Hedera, numbers of logs and blocks as numbers of JSON',
+    from: 'hiero-ledger/hiero-json-rpc-relay#303, #337',
+    gives: everywhere((log) => ({
+      ...log,
+      blockNumber: Number(log.blockNumber),
+      logIndex: Number(log.logIndex),
+    })),
+  },
+  {
+    node: 'Ganache, the status as a number',
+    from: 'ConsenSys-archive/ganache-cli-archive#451',
+    gives: ofReceipts((receipt) => ({ ...receipt, status: 1 })),
+  },
+  {
+    node: 'a library before the node, the status as true or false',
+    from: 'likecoin/likecoin-tx-poll#23',
+    gives: ofReceipts((receipt) => ({ ...receipt, status: true })),
+  },
+  {
+    node: 'old nodes, every number as a number of JSON',
+    from: 'smartcontractkit/chainlink-evm#289',
+    gives: inNumbers((number) => Number(number)),
+  },
+  {
+    node: 'a service that writes every number in decimal digits',
+    from: 'scrtlabs/enigma-core#195',
+    gives: inNumbers((number) => String(number)),
+  },
+  {
+    node: 'a node whose numbers begin with 0X and zeros',
+    from: 'ConsenSys-archive/ganache#73',
+    gives: inNumbers((number) => `0X${number.toString(16).toUpperCase().padStart(16, '0')}`),
+  },
+  {
+    node: 'Zilliqa, hashes, addresses and amounts without 0x',
+    from: 'Zilliqa/zq1#3764',
+    gives: (asked) =>
+      asked.method === 'eth_call'
+        ? asked.answer
+        : changed(asked.answer, (text) => (text.length < 42 ? text : text.slice(2))),
+  },
+  {
     node: 'Geth, logs 3 blocks behind the newest block',
     from: 'ethereum/execution-apis#875',
     gives: beyondHead(3n, new Refusal(-32602, 'block range extends beyond current head block')),
@@ -214,6 +270,13 @@ export const nodeAnswers: readonly NodeAnswer[] = [
     from: 'rsksmart/rskj#3309',
     gives: ofTag(() => new Refusal(-32603, 'Internal server error')),
     told: /eth_getBlockByNumber: -32603 Internal server error/,
+  },
+  {
+    node: 'Blockscout, hex digits without 0x',
+    from: 'blockscout/blockscout#9419',
+    gives: ({ method, answer }) =>
+      method === 'eth_blockNumber' ? 'f00' : method === 'eth_getBlockByNumber' ? null : answer,
+    told: /a height is missing or malformed/,
   },
   {
     node: 'Infura, receipts that come later',
