@@ -15,6 +15,8 @@ import { askToStop, endStopped } from './stop.ts';
 const pollMaxSeconds = 60;
 /** A job is given up after this many polls in a row in which its upstream does not know it. */
 const missingMax = 3;
+/** No job is lost earlier after its start, because the upstream's copies may lag behind. */
+const settledSeconds = 45;
 /** Pause between polls of a request that another machine will end: its spool has the result. */
 const elsewhereSeconds = 60;
 const logsMax = 50;
@@ -51,7 +53,7 @@ export async function poll(
   if (state.state === 'missing') {
     const isLost = row.missing + 1 >= missingMax;
     if (isLost && row.stop !== null) return endStopped(row, {}, deps);
-    if (isLost)
+    if (isLost && (row.start_age_seconds ?? 0) >= settledSeconds)
       return fail(row, 'upstream_failed', 'The model lost the job.', { cause: state.message });
     return wait(row, pollSeconds, { message: state.message, missing: true });
   }

@@ -286,6 +286,11 @@ export class World {
     );
   }
 
+  /** Makes all starts a minute old, so that a job may be lost. */
+  async age(): Promise<void> {
+    await this.db.run(rawSql(`update attempts set created_at = created_at - interval '1 minute'`));
+  }
+
   /** Makes waiting open requests due; `all` false: only those whose job is known. */
   async wake(all = true): Promise<void> {
     await this.db.run(

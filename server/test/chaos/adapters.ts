@@ -137,6 +137,7 @@ class Run {
     );
     const fault = after?.fault;
     if (fault) for (const { fake } of world.places) fake.play(fault);
+    if (fault) await world.age();
     for (const [id, end] of ends) this.#ends.set(id, end);
     const lost = ends.filter(([, end]) => end === 'outcome_unknown').map(([id]) => id);
     await world.endLeases();

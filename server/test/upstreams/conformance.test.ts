@@ -9,7 +9,7 @@ import { claim, begin } from '../kit/by-hand.ts';
 import { isLong } from '../kit/long.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
-import { card, moneyOf, passDeadline, rounds, rowOf } from '../worker/floor.ts';
+import { age, card, moneyOf, passDeadline, rounds, rowOf } from '../worker/floor.ts';
 import type { End, Rig } from './conformance.ts';
 import { faults, type Fault, type FakeUpstream } from './fakes/kit.ts';
 
@@ -246,6 +246,10 @@ for (const rig of rigs) {
           await service.db.run(rawSql('delete from upstreams'));
         }
         await settle(id);
+        if (ends.includes('upstream_failed') && !(await isFinal(id))) {
+          await age(service, id);
+          await settle(id);
+        }
         const isLate = end === 'timeout' || end.endsWith('at last');
         if (isLate || (end === 'by class' && isWaitedFor)) {
           assert.equal(await isFinal(id), false, 'it is not given up before its time is over');

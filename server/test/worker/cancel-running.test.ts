@@ -7,6 +7,7 @@ import { accept, createFake, images } from '../kit/fake.ts';
 import { fakeCatalog } from '../kit/service.ts';
 import { withService } from '../kit/with-service.ts';
 import {
+  age,
   card,
   gate,
   moneyOf,
@@ -292,6 +293,9 @@ describe('a job that its upstream no longer knows', () => {
     await asked(id);
     fake.behave.poll = () => missing;
     await rounds(service, 6);
+    assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
+    await age(service, id);
+    await rounds(service, 1);
     assert.deepEqual([await outcome(id), stops], ['FAILED upstream_failed 0', []]);
   });
 });

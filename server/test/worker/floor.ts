@@ -46,6 +46,13 @@ export async function wake({ db }: Service, id: string): Promise<void> {
   await db.run(rawSql(`update requests set wake_at = now() - interval '1 s' where id = $1`, [id]));
 }
 
+/** Makes its starts a minute old: only then an upstream that does not know the job has lost it. */
+export async function age({ db }: Service, id: string): Promise<void> {
+  await db.run(
+    sql`update attempts set created_at = created_at - interval '1 minute' where request_id = ${id}`,
+  );
+}
+
 /** Ends the time that the model allows for this request. */
 export async function passDeadline({ db }: Service, id: string): Promise<void> {
   await db.run(

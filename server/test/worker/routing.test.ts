@@ -8,7 +8,7 @@ import { catalogOf, imageRow } from '../kit/rows.ts';
 import { withService } from '../kit/with-service.ts';
 import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
-import { card, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
+import { age, card, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** The upstream that a request goes to if the model's first one does not accept it. */
 
@@ -315,11 +315,31 @@ describe('a job that its upstream does not know', () => {
       return { state: 'missing', message: '404' };
     };
     const id = await submit();
+    await service.work();
+    await age(service, id);
     await worked(id, 6);
     assert.equal(looks, 3);
     assert.equal(await outcome(id), 'FAILED upstream_failed');
     assert.deepEqual(startsOf(id), [1, 0]);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('is not lost in its first 45 seconds, in which copies of the upstream may lag', async () => {
+    let looks = 0;
+    fake.behave.poll = () => {
+      looks++;
+      return looks < 8 ? { state: 'missing', message: '404' } : { state: 'running' };
+    };
+    const id = await submit();
+    await service.work();
+    await worked(id, 12);
+    assert.ok(looks > 8);
+    assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
+    await age(service, id);
+    fake.behave = {};
+    await worked(id, 1);
+    assert.equal(await outcome(id), 'COMPLETED');
+    assert.deepEqual(startsOf(id), [1, 0]);
   });
 
   test('is not lost if the upstream knows it in between', async () => {
@@ -330,6 +350,7 @@ describe('a job that its upstream does not know', () => {
     };
     const id = await submit();
     await service.work();
+    await age(service, id);
     await worked(id, 8);
     assert.ok(looks > 6);
     assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');

@@ -5,6 +5,7 @@ import { newId } from '../../../src/lib/id.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { completion, createFake } from '../../kit/fake.ts';
 import { before, operatorOf, person, withWebService, type Person } from '../../kit/web.ts';
+import { age } from '../../worker/floor.ts';
 
 let operator: Person;
 const fake = createFake({ class: 'C' });
@@ -114,6 +115,7 @@ test('a failed request shows its cause, which the customer does not see', async 
   for (let i = 0; i < 5; i++) {
     await service.db.run(rawSql('update requests set wake_at = now() where id = $1', [id]));
     await service.work();
+    await age(service, id);
   }
   const body = await look(`/requests/${id}`);
   assert.deepEqual(
