@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { canonicalJson, isObject, isWithinDepth, parseJson, storableJson } from './json.ts';
-import { digitsOf, exactJson, holdsLong, integerOf, isLong, roundLong } from './long-integers.ts';
+import {
+  digitsOf,
+  exactJson,
+  holdsLong,
+  integerOf,
+  isLong,
+  roundLong,
+  verbatimJson,
+} from './long-integers.ts';
 
 const limits = { depth: 64, values: 1_000 };
 
@@ -88,3 +96,29 @@ test('what a reader refuses is refused beside one, too', () => {
   ])
     assert.throws(() => parseJson(Buffer.from(text), limits), { name: 'JsonError' }, text);
 });
+
+for (const number of [
+  '1e400',
+  '-1E+999999',
+  '1e-400',
+  '0.12345678901234567891',
+  '12345678901234567891',
+])
+  test(`${number} is passed on as it is`, () => {
+    const text = `{"a":[${number}]}`;
+    assert.equal(JSON.stringify(verbatimJson(text)), text);
+  });
+
+for (const number of [
+  '0',
+  '-0.0',
+  '1.50',
+  '1e5',
+  '0.10000000000000001',
+  '-100000000000000000',
+  '1e300',
+])
+  test(`${number} is a number`, () => {
+    const [value] = verbatimJson(`[${number},1e400]`) as unknown[];
+    assert.equal(value, Number(number));
+  });

@@ -24,6 +24,16 @@ export function exactJson(text: string): unknown {
 /** Many digits or an exponent, as every integer beyond 2^53 has, and few other texts. */
 const mayBeUnsafe = /\d{16}|\d[eE]\+?\d+\s*(?:[,\]}]|$)/;
 
+/**
+ * As `exactJson`, for JSON that is only passed on: each number that JavaScript cannot hold keeps
+ * its text, such as 1e400 and decimals of many digits.
+ */
+export function verbatimJson(text: string): unknown {
+  return mayBeLost.test(text) ? JSON.parse(text, keepNumber) : JSON.parse(text);
+}
+
+const mayBeLost = /\d[\d.]{15}|\d[eE][+-]?\d+\s*(?:[,\]}]|$)/;
+
 export function isLong(value: unknown): value is LongInteger {
   // Raw JSON values have no prototype. Nearly all others have, which takes less time to see.
   return !(value instanceof Object) && JSON.isRawJSON(value);
@@ -89,4 +99,13 @@ function keepLong(_name: string, value: unknown, { source }: { source?: string }
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value;
   const digits = wholeIn(source ?? '');
   return digits === null || digits === String(value) ? value : JSON.rawJSON(digits);
+}
+
+function keepNumber(name: string, value: unknown, context: { source?: string } = {}): unknown {
+  const { source } = context;
+  if (typeof value !== 'number' || source === undefined) return value;
+  if (value !== 0 && Number.isInteger(value)) return keepLong(name, value, context);
+  const [, digits = ''] = /^[-0.]*([\d.]*)/.exec(source) ?? [];
+  const isLost = !Number.isFinite(value) || digits.length > 18 || (value === 0 && digits !== '');
+  return isLost ? JSON.rawJSON(source) : value;
 }

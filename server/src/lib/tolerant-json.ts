@@ -4,12 +4,12 @@ import { exactJson } from './long-integers.ts';
  * The value of a JSON text; undefined if it is none. Takes what Python and .NET write beside JSON:
  * a byte order mark, and NaN and infinities, which become null.
  */
-export function tolerantJson(text: string): unknown {
+export function tolerantJson(text: string, parse: (text: string) => unknown = exactJson): unknown {
   try {
-    return exactJson(text);
+    return parse(text);
   } catch {
     const plain = withoutNoNumbers(text.replace(/^\uFEFF+/, ''));
-    return plain === text ? undefined : tolerantJson(plain);
+    return plain === text ? undefined : tolerantJson(plain, parse);
   }
 }
 

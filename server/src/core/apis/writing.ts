@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isObject, isWithinDepth, type Json } from '../../lib/json.ts';
-import { exactJson } from '../../lib/long-integers.ts';
+import { verbatimJson } from '../../lib/long-integers.ts';
 import type { ApiName, Block, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
 import { givenFields, isFilled } from '../check.ts';
 import { cacheMark } from '../chat/optional-fields.ts';
@@ -210,7 +210,7 @@ export function userOf({ api, settings: { user } }: Conversation): string | null
 export function toolInput(text: string): Json {
   if (text.trim() === '') return {};
   try {
-    const value: unknown = exactJson(text);
+    const value: unknown = verbatimJson(text);
     // Deeper nesting would exhaust the stack of readers.
     if (isObject(value) && isWithinDepth(value, depthMax)) return value;
   } catch {

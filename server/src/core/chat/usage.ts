@@ -1,3 +1,4 @@
+import { roundLong } from '../../lib/long-integers.ts';
 import { isCount, isObject, objectOf, type Json } from '../../lib/json.ts';
 import { givenFields } from '../check.ts';
 import type { CacheUse } from '../price/prompt-prices.ts';
@@ -143,7 +144,8 @@ export function usageOfReport(report: Json): Usage | null {
   return usageIn(report, (name) => !isMoved(name));
 }
 
-function usageIn(report: Json, isKept: (name: string) => boolean): Usage | null {
+function usageIn(given: Json, isKept: (name: string) => boolean): Usage | null {
+  const report = objectOf(roundLong(given));
   const fields = inSnakeCase(report);
   const counts = countsIn(fields);
   const others = Object.fromEntries(Object.entries(report).filter(([name]) => isKept(name)));

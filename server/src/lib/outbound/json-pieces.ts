@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { endOfText, tolerantJson } from '../tolerant-json.ts';
 import { LooseJson } from '../json/loose-json.ts';
+import { verbatimJson } from '../long-integers.ts';
 import { FetchError } from './fetch-error.ts';
 
 /** Gets a JSON value (undefined: the text is not JSON), its text, and the name of its event. */
@@ -205,7 +206,7 @@ const endMark = '[DONE]';
 function strictValue(text: string): unknown {
   // The error that it would throw costs more than reading several events.
   if (text === endMark) return undefined;
-  return tolerantJson(text);
+  return tolerantJson(text, verbatimJson);
 }
 
 /** The most characters and levels of a faulty value that is read, because that takes long. */
@@ -215,7 +216,7 @@ const looseMaxDepth = 256;
 function parseEvent(text: string): unknown {
   const value = strictValue(text);
   const isLoose = value === undefined && /^[[{]/.test(text) && text.length <= looseMaxChars;
-  return isLoose ? tolerantJson(strictOf(text)) : value;
+  return isLoose ? tolerantJson(strictOf(text), verbatimJson) : value;
 }
 
 /** Strict JSON in place of what faulty servers write: raw control signs, other escapes. */

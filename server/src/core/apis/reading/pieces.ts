@@ -1,5 +1,5 @@
 import { isCount, isObject, isWithinDepth, itemsOf, type Json } from '../../../lib/json.ts';
-import { exactJson, isLong } from '../../../lib/long-integers.ts';
+import { isLong, verbatimJson } from '../../../lib/long-integers.ts';
 import { callsMax, type FinishReason } from '../../chat/reply.ts';
 import type { EmitEvent } from '../api.ts';
 import { unproven, type Thought } from '../thoughts.ts';
@@ -27,7 +27,7 @@ export const depthMax = 256;
 export function jsonIn(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
-    const inner = exactJson(value);
+    const inner = verbatimJson(value);
     return isWithinDepth(inner, depthMax) ? inner : value;
   } catch {
     return value;
