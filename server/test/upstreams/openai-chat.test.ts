@@ -194,6 +194,24 @@ describe('a field of messages that is refused', () => {
   }
 });
 
+test('a habit is learned of a model, not of others at its server', async () => {
+  const upstream = stand.other({});
+  stand.fake.chat.script(errorAnswer(400, 'System message must be at the beginning.'));
+  const messages = ['user', 'system', 'user'].map((role) => ({ role, content: 'a' }));
+  for (const model of ['one', 'one', 'two'])
+    await upstream.chat!({ ...callOf(false, { messages }), model });
+  const asked = stand.fake.chat.asked.slice(-4) as Json[];
+  assert.deepEqual(
+    asked.map((body) => [body.model, body.messages[1].role]),
+    [
+      ['one', 'system'],
+      ['one', 'user'],
+      ['one', 'user'],
+      ['two', 'system'],
+    ],
+  );
+});
+
 describe('images in messages', () => {
   const withImage = (url: string) => ({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],

@@ -31,6 +31,8 @@ const rows: Record<string, Row> = {
   learning: { adapter: 'openai' },
   /** Learns what the server refuses otherwise. */
   habits: { adapter: 'openai' },
+  mistral: { adapter: 'openai' },
+  templates: { adapter: 'openai' },
   groq: { adapter: 'openai', options: '{ message_fields: [name] }' },
   openai: { adapter: 'openai', options: '{ developer_role: true, custom_tools: true }' },
   messages: { adapter: 'anthropic' },

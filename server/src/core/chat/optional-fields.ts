@@ -37,10 +37,17 @@ export const cacheMarkShape: Shape = { fields: { type: text } };
 export const optionalNames: readonly string[] = [...Object.keys(optionalFields), cacheMark];
 
 /**
- * In place of fields: what the server has refused otherwise, as templates of some models do for a
- * message of the system behind others, and Mistral for ids of calls that have no 9 characters.
+ * In place of fields: what the server has refused otherwise. Templates of some models refuse a
+ * message of the system behind others, and two messages of one side. Mistral refuses ids of calls
+ * that have no 9 characters, a user directly behind a tool, and an unmarked beginning of an answer.
  */
-export const habits = { systemFirst: 'system first', shortIds: 'ids of 9' } as const;
+export const habits = {
+  systemFirst: 'system first',
+  inTurn: 'user and assistant in turn',
+  shortIds: 'ids of 9',
+  answerFirst: 'an answer behind results',
+  prefix: 'a marked prefix',
+} as const;
 
 /** Fields of a message that an upstream's definition may list. */
 export const messageFields: readonly string[] = [

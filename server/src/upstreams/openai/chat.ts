@@ -156,7 +156,16 @@ function unansweredBy(error: unknown, wire: OpenaiWire): ChatOutcome {
 type ToolNames = WrittenCall['names'];
 
 const habitWords: readonly [habit: string, words: RegExp][] = [
-  [habits.systemFirst, /^system message must be (?:at the (?:beginning|start)|(?:the )?first)/i],
+  [
+    habits.systemFirst,
+    /^system message must be (?:at the (?:beginning|start)|(?:the )?first)|^unexpected role 'system' after/i,
+  ],
+  [
+    habits.inTurn,
+    /^(?:.{0,60}jinja.{0,60}|after the .{0,40})?(?:conversation roles must|user or tool message\(s\) should) alternate/i,
+  ],
+  [habits.answerFirst, /^unexpected role 'user' after role 'tool'/i],
+  [habits.prefix, /^expected last role .{0,40}assistant with prefix/i],
   [habits.shortIds, /^tool call id\b.{0,200} must be .{0,60}length of 9/i],
 ];
 

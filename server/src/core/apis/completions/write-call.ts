@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Json } from '../../../lib/json.ts';
+import { itemsOf, type Json } from '../../../lib/json.ts';
 import type * as chat from '../../chat/conversation.ts';
 import { cacheMark, habits, optionalFields } from '../../chat/optional-fields.ts';
 import { givenFields } from '../../check.ts';
@@ -130,7 +130,33 @@ function messagesOf(writing: CompletionsContext): Json[] {
     }
   }
   flush();
-  return messages;
+  return inOrder(messages, writing.dialect.message_fields);
+}
+
+/** The messages in the order that the server was found to want. */
+function inOrder(messages: Json[], found: ReadonlySet<string>): Json[] {
+  const ordered: Json[] = [];
+  for (const message of messages) {
+    const last = ordered.at(-1);
+    const isOneSide = last?.role === message.role && message.role !== 'tool';
+    if (last && isOneSide && !last.tool_calls && found.has(habits.inTurn))
+      Object.assign(last, message, { content: joined(last.content, message.content) });
+    else {
+      if (last?.role === 'tool' && message.role === 'user' && found.has(habits.answerFirst))
+        ordered.push({ role: 'assistant', content: 'OK.' });
+      ordered.push(message);
+    }
+  }
+  const end = ordered.at(-1);
+  if (end?.role === 'assistant' && found.has(habits.prefix)) end.prefix = true;
+  return ordered;
+}
+
+function joined(one: unknown, other: unknown): unknown {
+  if (typeof one === 'string' && typeof other === 'string') return `${one}\n\n${other}`;
+  const parts = (content: unknown) =>
+    typeof content === 'string' ? [{ type: 'text', text: content }] : itemsOf(content);
+  return [...parts(one), ...parts(other)];
 }
 
 /**
