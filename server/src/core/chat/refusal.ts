@@ -77,11 +77,15 @@ const senses =
 
 /** The codes of an error. Some servers have them as names before the words. */
 export function codesIn(error: Json, words: string): string {
-  const { code, type, status, reason, __type, error_code, error_type, details } = error;
+  const { code, type, status, reason, __type, error_code, error_type } = error;
   // A path of the caller's field ends with a colon, too.
   const [names = ''] = /^(?:(?:litellm\.)?\w+: |An error occurred \(\w+\) )*/.exec(words) ?? [];
-  const reasons = itemsOf(details).map((each) => objectOf(each).reason);
-  return [code, type, status, reason, __type, error_code, error_type, ...reasons, names]
+  const reasons = [error.details, error.errors]
+    .flatMap(itemsOf)
+    .map((each) => objectOf(each).reason);
+  // Azure's own reason.
+  const { code: inner } = objectOf(error.innererror ?? error.inner_error);
+  return [code, type, status, reason, __type, error_code, error_type, inner, ...reasons, names]
     .filter((each) => typeof each === 'string')
     .join(' ');
 }
@@ -101,7 +105,7 @@ const tooLongCodes =
 const tooLongWords: readonly RegExp[] = [
   /maximum (context|prompt|model) length/i,
   /exceed(s|ed)? (the |this model('s)? |your )?(max(imum)? |available |model('s)? )?(context (window|length|size|limit)|input length|token limit|session_len|number of (input )?tokens)/i,
-  /(prompt|input|request|messages?)( tokens?| \(\d+ tokens\))? ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b|(prompt|input) too large for (the )?context/i,
+  /(prompt|input|request|messages?)( tokens?| token length| \(\d+ tokens\))? ((is|are|was|were) )?too long\b|(prompt|input|request|messages?) (is|are|was|were) too large\b|(prompt|input) too large for (the )?context/i,
   /context (window|length|size|limit) (of \d+ (tokens )?)?(is |was |has been )?(exceed|overflow)|context shift is disabled|reached context length|context_too_large/i,
   /exceed context limit|max_tokens must be at least 1, got -|max_tokens \(-\d+\) should be greater/i,
   /input token count .{0,40}(exceeds the maximum|only supports)/i,
@@ -121,7 +125,7 @@ const tooLongWords: readonly RegExp[] = [
 const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   [
     'content_policy',
-    /content_filter|content_policy|policy_?violation|moderation|responsible_?ai|safety|data_?inspection_?failed|sensitive|prohibited|illegal/i,
+    /content_filter|content_policy|policy_?violation|moderation|responsible_?ai|safety|data_?inspection_?failed|sensitive|prohibited|illegal|censor/i,
     /content[ _-](filter|polic|management)|prohibited_content|guardrail|illegal content|涉嫌违规|不安全|usage (guideline|polic)|moderation|flagged|violat.{0,60}(guideline|polic)|inappropriate content|content exists risk|considered high risk|new_sensitive|敏感内容|safety (system|filter|check)|data_inspection_failed/i,
   ],
   [
@@ -178,7 +182,7 @@ const limitForm =
 /** All tokens of a call. */
 const totalForm = /(?:total of (?:at least )?|requested:? (?:about )?)(\d{3,9})\b(?! output)/i;
 const outputForm =
-  /(\d{3,9})(?: tokens)? (?:(?:in|for) the (?:completion|output)|output tokens|`max_new_tokens`)|too large: (\d{3,9})|\+ (\d{3,9}) >/i;
+  /(\d{3,9})(?: tokens)? (?:(?:in|for) the (?:completion|output)|output tokens|`max_new_tokens`)|max_tokens=(\d{3,9}) is too|too large: (\d{3,9})|\+ (\d{3,9}) >/i;
 
 /** The meaning of the numbers in a text; null if they do not say that a prompt is too long. */
 function windowOf(numbers: readonly number[], text: string): Window | null {

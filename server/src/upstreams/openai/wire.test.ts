@@ -78,3 +78,19 @@ test('words that repeat an input do not blame the key of a refused call', () => 
   const body = Buffer.from(JSON.stringify({ error: { message: '"rate limit" is not allowed' } }));
   assert.equal(wire.refusal({ status: 400, headers: {}, body }, 'm').outcome, 'rejected');
 });
+
+const by403: [body: object, why: string][] = [
+  [{ error_code: 'REQUEST_LIMIT_EXCEEDED', message: 'Exceeded workspace QPS limit.' }, 'busy'],
+  [{ statusCode: 403, message: 'Out of call volume quota. It will be replenished.' }, 'busy'],
+  [{ error: { message: 'Used up.', errors: [{ reason: 'dailyLimitExceeded' }] } }, 'busy'],
+  [{ error: { message: 'You have exceeded your monthly quota.' } }, 'busy'],
+  [{ error: { code: 'insufficient_quota', message: 'Pay first.' } }, 'account'],
+  [{ error: { code: 'invalid_api_key', message: 'Your key has no quota.' } }, 'credential'],
+  [{ __type: 'AccessDeniedException', message: 'Not authorized.' }, 'credential'],
+];
+for (const [body, why] of by403)
+  test(`${JSON.stringify(body)} is ${why}, by 403`, () => {
+    const bytes = Buffer.from(JSON.stringify(body));
+    const outcome = wire.refusal({ status: 403, headers: {}, body: bytes }, 'm');
+    assert.equal('why' in outcome && outcome.why, why);
+  });

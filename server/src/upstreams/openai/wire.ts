@@ -172,7 +172,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
     /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit|not_enough_(balance|quota)|(pack|charge_?resource)_?exhausted|service_?not_?activated|blocked_api_access/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|(user quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|(user quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
   ],
   [
     401,
@@ -181,18 +181,20 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   ],
   [
     429,
-    /rate_?limit|throttl|too_?many_?requests|request_?limit|resource_?exhausted|quota_?exceeded/i,
-    /^(\w+ )?rate limit|^too many (requests|tokens( per|, please wait))|^(open api \w+ request|tokens per \w+) limit|^this request exceeds the limit of \d+ tokens per/i,
+    /rate_?limit|throttl|too_?many_?requests|request_?limit|resource_?exhausted|quota_?exceeded|daily_?limit/i,
+    /^(\w+ )?rate limit|^(\w+ )?quota (has been )?exceeded|^out of call volume quota|^([\w']+ ){1,3}(exceeded|reached|hit) (your|the|a) (\w+ ){0,3}(quota|rate limit|usage limit)\b|^too many (requests|tokens( per|, please wait))|^(open api \w+ request|tokens per \w+) limit|^this request exceeds the limit of \d+ tokens per/i,
   ],
   [
     503,
     /overloaded|unavailable|capacity_exceeded|not_?ready|engine_?dead/i,
-    /^over capacity|^upstream service unavailable|访问量过大|负载已饱和|^the model has crashed/i,
+    /^over capacity|^upstream service unavailable|访问量过大|负载已饱和|^the model has crashed|^request id \S+ (is )?already running/i,
   ],
 ];
 
 /** Statuses that servers also give for other reasons than the call's. */
 const unclear = new Set([400, 404, 412, 424, 498, 500, 502, 504]);
+/** Statuses that an error by 403 may mean although the key is right. */
+const ofQuotas = [402, 429];
 /** Statuses of the operator's key and limits, which gateways may state in an error by 400. */
 const ofOperator = new Set([401, 402, 429]);
 
@@ -205,7 +207,8 @@ function meant(reply: ReplyParts, error: Json): ReplyParts {
 function meantStatus(status: number, error: Json): number {
   const message = messageIn(error) ?? '';
   const codes = codesIn(error, message);
-  const possible = unclear.has(status) ? blames : status === 413 ? [] : blames.slice(0, 1);
+  const named = status === 403 ? ofQuotas : status === 413 ? [] : [402];
+  const possible = unclear.has(status) ? blames : blames.filter(([each]) => named.includes(each));
   const known = possible.find(([, code, words]) => code.test(codes) || words.test(message));
   if (known) return known[0];
   const stated = Number(error.code);
