@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { requestOfNumber } from '../../src/core/request/call-number.ts';
 import { createWire } from '../../src/upstreams/openai/wire.ts';
 import { openCollector, type Collector } from '../kit/collector.ts';
 import { completion } from '../kit/fake.ts';
@@ -14,8 +15,11 @@ const model = createServer((req, res) => {
   calls.push({ path: req.url!, headers: req.headers });
   const image = { data: [{ b64_json: Buffer.from('GIF89a\x01\x00\x01\x00').toString('base64') }] };
   const reply = req.url!.endsWith('/chat/completions') ? completion('hello', null) : image;
-  req.resume().on('end', () => {
-    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
+  let body = '';
+  req.on('data', (piece) => (body += piece));
+  req.on('end', () => {
+    const status = body.includes('"model":"full"') ? 503 : 200;
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
   });
 });
 
@@ -37,6 +41,14 @@ models:
     context_tokens: 1000
     max_output_tokens: 100
     upstream_model: m
+  - id: near/two
+    kind: text
+    task: chat
+    name: Two
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
+    context_tokens: 1000
+    max_output_tokens: 100
+    upstreams: [{ upstream: near, model: full }, { upstream: near, model: m }]
   - id: near/image
     kind: image
     task: text-to-image
@@ -86,6 +98,16 @@ test('chats and images bring the id of their request, and no trace, unless it is
   });
   assert.equal(sent['x-request-id'], await newest());
   assert.equal(sent.traceparent, undefined);
+});
+
+test('each try of a chat has a number of its own, which leads to the request', async () => {
+  calls.length = 0;
+  const reply = await account.post('/v1/chat/completions', { ...chat, model: 'near/two' });
+  assert.equal(reply.status, 200);
+  const id = await newest();
+  const sent = calls.map(({ headers }) => String(headers['x-request-id']));
+  assert.deepEqual(sent, [id, `${id}-2`]);
+  assert.equal(requestOfNumber(sent[1]!), id);
 });
 
 test('an upstream that is named gets the trace, below the span of its call', async () => {

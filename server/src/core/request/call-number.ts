@@ -15,9 +15,12 @@ export function repeatNumber(requestId: string, own: string): string {
   return `${callNumber(requestId)}_${own.slice(-8)}`;
 }
 
-/** The id that this is, or that this number of ours leads to; null if it is neither. */
+/**
+ * The id that this is, or that this number of ours leads to; null if it is neither. Further tries
+ * at upstreams add their number to the id.
+ */
 export function requestOfNumber(number: string): string | null {
-  const text = number.toLowerCase();
+  const text = number.toLowerCase().replace(/(?<=-[\da-f]{12})-\d{1,3}$/, '');
   if (isUuid(text)) return text;
   const hex = /^req_([0-9a-f]{32})(?:_[0-9a-f]{8})?$/.exec(text)?.[1];
   return hex === undefined ? null : withDashes(hex);

@@ -83,12 +83,15 @@ export async function callRoutes(
 ): Promise<ChatAnswer> {
   const { request_id, body } = wanted;
   let called: ChatAnswer | undefined;
+  let tries = 0;
   for (const route of wanted.routes) {
     for await (const key of yieldKeys(route, deps.circuit)) {
       const run = { ...wanted, route, key };
       if (signal.aborted || !wanted.isAwaited()) return called ?? { outcome: notSent, run };
       const began = performance.now();
-      const outcome = await callRoute(run, deps, streamed, signal);
+      // vLLM refuses a second call by the number of one that it still works at.
+      const number = tries++ === 0 ? request_id : `${request_id}-${tries}`;
+      const outcome = await callRoute(run, deps, streamed, number, signal);
       called = { outcome, run };
       if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
         const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
@@ -165,9 +168,10 @@ async function callRoute(
   run: RoutedRun,
   deps: ChatCallDeps,
   streamed: boolean,
+  request_id: string,
   signal: AbortSignal,
 ): Promise<ChatOutcome> {
-  const { request_id, call, max_tokens, route } = run;
+  const { call, max_tokens, route } = run;
   // Only streams have this limit: a reply in one piece arrives all at once, so its delay says
   // nothing. The last route has no limit: there is no other route to try, and the operator alone
   // would pay for a call that is given up.
