@@ -215,7 +215,7 @@ export function toolOf(own: Json, schema: unknown, custom: Tool['custom'] = null
   return {
     name: String(name),
     description: isFilled(description) ? description : null,
-    parameters: isObject(schema) ? { ...anyObject, ...schema } : null,
+    parameters: isObject(schema) ? { ...anyObject, ...givenFields(schema) } : null,
     strict: typeof strict === 'boolean' ? strict : null,
     custom,
   };
