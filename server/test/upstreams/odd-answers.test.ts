@@ -375,3 +375,26 @@ test('http-job: a poll at a further host of the service, and at no other', async
   await strange.upstream.poll(told.handle, signal);
   assert.equal(there.calls.length, 1, 'a stored address is judged again');
 });
+
+for (const [host, isKnown] of [
+  ['jobs.test', true],
+  ['jobs.test:443', true],
+  ['jobs.test:8443', false],
+] as const)
+  for (const address of ['https://jobs.test/look', 'https://jobs.test:443/look'])
+    test(`http-job: ${address} is ${isKnown ? '' : 'not '}at ${host}`, async () => {
+      const asked: string[] = [];
+      const body = Buffer.from(JSON.stringify({ id: 'a', get: address, status: 'busy' }));
+      const request = ({ url }: { url: string }) => {
+        asked.push(url);
+        return Promise.resolve({ status: 200, headers: {}, body, truncated: false });
+      };
+      const options = { ...plain, poll: { path: '/jobs/{id}', address: 'get', hosts: [host] } };
+      const settings = { name: 'it', url: 'https://it.test', key: 'a-key', options };
+      const tools = { fetch: { request }, guarded: { request }, now: () => 0 };
+      const upstream = adapters['http-job'].create(settings as never, tools as never);
+      const told = await upstream.start(jobOf());
+      assert.ok(told.outcome === 'accepted');
+      await upstream.poll(told.handle, signal);
+      assert.equal(asked[1], isKnown ? 'https://jobs.test/look' : 'https://it.test/jobs/a');
+    });
