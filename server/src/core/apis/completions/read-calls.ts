@@ -93,7 +93,7 @@ function sentCall(piece: Json): SentCall {
   return {
     proof: googleProof(piece),
     id: pieces.textOf(piece.id),
-    name: pieces.textOf(name),
+    name: pieces.textOf(isObject(name) ? name.name : name),
     isCustom,
     isValue: !isCustom && [json, parameters, args].some(isObject),
     input: given + (isCustom ? pieces.inputTextOf(input) : pieces.jsonTextOf(input)),
