@@ -4,9 +4,9 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { beatMs } from '../../db/alone.ts';
 import * as processes from '../../db/processes.ts';
 import { schemaNumber } from '../../db/schema.ts';
-import { LogThrottle } from '../../lib/log-throttle.ts';
+import { throttleLog } from '../../lib/log-throttle.ts';
 import { newId } from '../../lib/id.ts';
-import { repeat, type Repetition } from '../../lib/repeat.ts';
+import { repeat } from '../../lib/repeat.ts';
 import { isUnavailable, type Connection } from '../../lib/sql/sql.ts';
 import { codeOf } from '../../lib/unknown.ts';
 
@@ -30,67 +30,45 @@ interface WatchDeps {
 }
 
 /** Resolves after the first sign of life, or its failure. */
-export async function watchVersion(deps: WatchDeps): Promise<VersionWatch> {
-  const watch = new SchemaWatch(deps);
-  await watch.begin();
-  return watch;
-}
-
-class SchemaWatch implements VersionWatch {
-  readonly #deps: WatchDeps;
-  readonly #throttle = new LogThrottle();
-  readonly #own: processes.OwnProcess;
-  #moved: number | null = null;
-  #newest = schemaNumber;
-  #looks: Repetition | undefined;
-
-  constructor(deps: WatchDeps) {
-    this.#deps = deps;
-    const { pid } = process;
-    const { version } = manifest;
-    const host = hostname().slice(0, 255);
-    this.#own = { id: newId(), kind: deps.kind, host, pid, schema: schemaNumber, version };
-  }
-
-  moved(): number | null {
-    return this.#moved;
-  }
-
-  async stop(): Promise<void> {
-    await this.#looks?.stop();
-    // A process that cannot take its row away counts as ended when the row is old enough.
-    await processes.leave(this.#deps.db, this.#own.id).catch(() => {});
-  }
-
-  begin(): Promise<void> {
-    this.#looks = repeat(() => this.#look());
-    return this.#looks.first;
-  }
-
-  async #look(): Promise<number> {
+export async function watchVersion({ db, log, kind, everyMs }: WatchDeps): Promise<VersionWatch> {
+  const host = hostname().slice(0, 255);
+  const { pid } = process;
+  const { version } = manifest;
+  const own = { id: newId(), kind, host, pid, schema: schemaNumber, version };
+  const tellFailed = throttleLog((told) =>
+    log.warn(told, 'could not tell other processes of this version'),
+  );
+  let before = schemaNumber;
+  let moved: number | null = null;
+  const note = ({ newest, floor }: { newest: number; floor: number }) => {
+    const facts = { database_migration: newest, own_migration: schemaNumber, lowest: floor };
+    if (newest > before && floor <= schemaNumber) log.info(facts, besideSentence);
+    before = newest;
+    const now = floor > schemaNumber || newest < schemaNumber ? newest : null;
+    if (now === moved) return;
+    moved = now;
+    if (now === null) log.warn(facts, 'the database is at this version again');
+    else log.error(facts, movedSentence);
+  };
+  const looks = repeat(async () => {
     try {
-      const { db } = this.#deps;
-      this.#note(await processes.findNewestMigration(db));
-      if (this.#moved === null) await processes.beat(db, this.#own);
-      return this.#deps.everyMs ?? beatMs;
+      note(await processes.findNewestMigration(db));
+      if (moved === null) await processes.beat(db, own);
+      return everyMs ?? beatMs;
     } catch (err) {
-      const expected = isUnavailable(err) || codeOf(err) === mayNotWrite;
-      if (!expected && this.#throttle.due('look') !== null)
-        this.#deps.log.warn({ err }, 'could not tell other processes of this version');
+      if (!isUnavailable(err) && codeOf(err) !== mayNotWrite) tellFailed(err);
       return againMs;
     }
-  }
-
-  #note({ newest, floor }: { newest: number; floor: number }): void {
-    const facts = { database_migration: newest, own_migration: schemaNumber, lowest: floor };
-    if (newest > this.#newest && floor <= schemaNumber) this.#deps.log.info(facts, besideSentence);
-    this.#newest = newest;
-    const moved = floor > schemaNumber || newest < schemaNumber ? newest : null;
-    if (moved === this.#moved) return;
-    this.#moved = moved;
-    if (moved === null) this.#deps.log.warn(facts, 'the database is at this version again');
-    else this.#deps.log.error(facts, movedSentence);
-  }
+  });
+  await looks.first;
+  return {
+    moved: () => moved,
+    async stop() {
+      await looks.stop();
+      // A process that cannot take its row away counts as ended when the row is old enough.
+      await processes.leave(db, own.id).catch(() => {});
+    },
+  };
 }
 
 const movedSentence =
