@@ -1,5 +1,9 @@
 import { catalogDir, type Config } from '../config.ts';
+import * as controls from '../db/upstreams/controls.ts';
+import type { Database } from '../lib/sql/sql.ts';
 import { CommandFailed } from '../operations/refused.ts';
+import { unsealKeys } from '../operations/upstreams/stored-keys.ts';
+import { knownSecrets } from '../secrets.ts';
 import { upstreamsOf } from '../services.ts';
 import { checkFolder, type CheckedFolder } from '../catalog/check-folder.ts';
 import { checkUpstream, type UpstreamReport } from '../upstreams/check-upstream.ts';
@@ -36,6 +40,16 @@ export async function withUpstreams<T>(
   } finally {
     await opened.close();
   }
+}
+
+/**
+ * Uses the keys that operators have stored in place of variables; call it before the folder is
+ * read. Returns them by upstream; null: sealed with a secret that is not set here.
+ */
+export async function useStoredKeys(db: Database, config: Config, opened: OpenedUpstreams) {
+  const keys = unsealKeys(await controls.list(db), knownSecrets(config));
+  opened.storeKeys(keys);
+  return keys;
 }
 
 /** Checks an upstream with the definitions of the folder. Does not throw if the upstream fails. */

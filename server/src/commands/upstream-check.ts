@@ -1,4 +1,5 @@
 import { catalogDir } from '../config.ts';
+import type { Database } from '../lib/sql/sql.ts';
 import { CommandFailed } from '../operations/refused.ts';
 import { noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import * as control from '../operations/upstreams/control.ts';
@@ -9,6 +10,7 @@ import {
   checkFromFolder,
   readFolder,
   reportText,
+  useStoredKeys,
   withUpstreams,
 } from './offline-check.ts';
 import type { Context, CommandOutput } from './output.ts';
@@ -17,6 +19,9 @@ import type { Context, CommandOutput } from './output.ts';
 export async function test(name: string | undefined, context: Context): Promise<CommandOutput> {
   const { config } = context;
   const { looks, owners, dir } = await withUpstreams(config, async (opened) => {
+    await withKnown(context, 'Stored keys were not read', (db) =>
+      useStoredKeys(db, config, opened),
+    );
     const dir = catalogDir(config);
     const folder = await readFolder(dir, opened);
     const names = [
@@ -44,13 +49,22 @@ async function noteTaken(context: Context, looks: UpstreamReport[]): Promise<voi
     ...(credential_taken ? [{ name, key: null }] : []),
     ...keys.filter((each) => each.taken).map(({ key }) => ({ name, key })),
   ]);
-  const { config } = context;
-  if (taken.length === 0 || !hasDatabase(config)) return;
-  await withDatabase(context, async (db) => {
+  if (taken.length === 0) return;
+  await withKnown(context, 'Pauses for a rejected key were not ended', async (db) => {
     for (const { name, key } of taken) await noteKeyTaken(db, name, key);
-  }).catch((error: Error) => {
+  });
+}
+
+/** Without a database, or if that is away, upstreams are tested all the same. */
+async function withKnown(
+  context: Context,
+  otherwise: string,
+  work: (db: Database) => Promise<unknown>,
+): Promise<void> {
+  if (!hasDatabase(context.config)) return;
+  await withDatabase(context, work).catch((error: Error) => {
     if (!(error instanceof CommandFailed)) throw error;
-    context.err(`Pauses for a rejected key were not ended: ${error.message}`);
+    context.err(`${otherwise}: ${error.message}`);
   });
 }
 

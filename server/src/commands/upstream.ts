@@ -3,8 +3,9 @@ import * as upstreamStates from '../db/upstreams/states.ts';
 import * as controls from '../db/upstreams/controls.ts';
 import { LogReason } from '../http/schemas/operator.ts';
 import * as s from '../http/schemas/schema.ts';
+import type { Database } from '../lib/sql/sql.ts';
 import { readKeyStates, type UpstreamKeyView } from '../operations/upstreams/upstream-keys.ts';
-import { readFolder, withUpstreams } from './offline-check.ts';
+import { readFolder, useStoredKeys, withUpstreams } from './offline-check.ts';
 import { flag, may, operand, row } from './command.ts';
 import { withDatabase } from './database.ts';
 import { alignCells, countText, seconds, type Context, type CommandOutput } from './output.ts';
@@ -14,8 +15,10 @@ import { resume, test } from './upstream-check.ts';
 const name = operand(s.text());
 
 export const verbs = {
-  list: row('list upstreams: set up or not, queues, slots, pauses and failures', {}, (_, context) =>
-    list(context),
+  list: row(
+    'list upstreams: set up or not, where their keys come from, queues, slots, pauses and failures',
+    {},
+    (_, context) => list(context),
   ),
   test: row(
     'check the address, credential and models of upstreams, at no cost; exit 1 if a check fails',
@@ -54,26 +57,26 @@ export const verbs = {
 };
 
 const figures = ['WAITING', 'OLDEST', 'IN USE', 'PAUSED FOR', 'FAILURES'];
-const head = ['UPSTREAM', 'SET UP', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
+const head = ['UPSTREAM', 'SET UP', 'KEY FROM', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
 
 async function list(context: Context): Promise<CommandOutput> {
-  const { usable, live } = await definedIn(context);
-  const { rows, models, keys } = await withDatabase(context, async (db) => {
-    const rows = await upstreamStates.readUpstreamStates(db, [...usable.keys()]);
+  const { setups, rows, models, keys } = await withDatabase(context, async (db) => {
+    const { setups, live } = await definedIn(context, db);
+    const rows = await upstreamStates.readUpstreamStates(db, [...setups.keys()]);
     const names = rows.map(({ name }) => name);
     const models = await upstreamStates.listPausedModels(db, names);
-    return { rows, models, keys: await readKeyStates(db, live) };
+    return { setups, rows, models, keys: await readKeyStates(db, live) };
   });
   const pausesOf = (name: string) => models.filter(({ upstream }) => upstream === name);
   const keysOf = (name: string) => keys.filter(({ upstream }) => upstream === name);
   const shown = rows.map((row) =>
-    view(row, usable.get(row.name), pausesOf(row.name), keysOf(row.name)),
+    view(row, setups.get(row.name), pausesOf(row.name), keysOf(row.name)),
   );
   const cells = rows.flatMap((row) => [
-    cellsOf(row, setUp(usable.get(row.name)), pausesOf(row.name).length),
+    cellsOf(row, setups.get(row.name), pausesOf(row.name).length),
     ...pausesOf(row.name).map((each) => cellsOfModel(each)),
     ...keysOf(row.name).flatMap((key) => [
-      [`  key ${key.key}`, '', '', '', String(key.in_use), ...troubles(key)],
+      [`  key ${key.key}`, '', '', '', '', String(key.in_use), ...troubles(key)],
       ...key.paused_models.map((each) => cellsOfModel(each, '    ')),
     ]),
   ]);
@@ -83,7 +86,7 @@ async function list(context: Context): Promise<CommandOutput> {
 
 function cellsOf(
   row: upstreamStates.UpstreamState,
-  isSetUp: boolean,
+  setup: Setup | undefined,
   pausedModels: number,
 ): string[] {
   const [pausedFor, ...others] = troubles(row);
@@ -91,7 +94,8 @@ function cellsOf(
   const isPartly = row.paused_seconds === 0 && pausedModels > 0;
   return [
     row.name,
-    isSetUp ? 'yes' : 'no',
+    setup?.usable === true ? 'yes' : 'no',
+    setup?.key_from ?? '-',
     row.waiting < upstreamStates.waitingMax
       ? String(row.waiting)
       : `${upstreamStates.waitingMax} or more`,
@@ -103,7 +107,7 @@ function cellsOf(
 }
 
 function cellsOfModel({ model, ...row }: upstreamStates.PausedModel, indent = '  '): string[] {
-  return [`${indent}${model}`, '', '', '', '', ...troubles(row)];
+  return [`${indent}${model}`, '', '', '', '', '', ...troubles(row)];
 }
 
 type Troubles = Pick<
@@ -123,43 +127,47 @@ function troubles({ paused_seconds, failures, last_error, last_error_at }: Troub
 /** An upstream may be missing here because definitions in a file with a problem are not used. */
 const badFiles = 'The catalog files have problems: "farebox catalog check" names them.';
 
-/** True if set up, otherwise the reason why not; undefined if no file defines the name. */
-type SetupState = true | string | undefined;
+interface Setup {
+  /** True if it is set up, otherwise the reason why not. */
+  usable: true | string;
+  /** The variable of its key; `stored`: an operator has set it; null: it takes none. */
+  key_from: string | null;
+}
 
-/** The definitions of the catalog files; empty if the folder cannot be read. */
-function definedIn({ config, err }: Context) {
+/** The upstreams of the catalog files; none if the folder cannot be read. */
+function definedIn({ config, err }: Context, db: Database) {
   return withUpstreams(config, async (opened) => {
+    const stored = await useStoredKeys(db, config, opened);
     const defined = await readFolder(catalogDir(config), opened)
       .then(({ upstreams, problems }) => {
         if (problems.length > 0) err(badFiles);
-        return upstreams.map(({ definition }) => definition.name);
+        return upstreams.map(({ definition }) => definition);
       })
       .catch((error: Error) => {
         err(error.message);
         return [];
       });
-    const usable = [...opened.knownUpstreams, ...defined].map((name): [string, SetupState] => {
-      return [name, opened.usableUpstreams(name)];
+    const builtIn = opened.knownUpstreams.map((name) => ({ name, key_from: null }));
+    const setups = [...builtIn, ...defined].map(({ name, key_from }): [string, Setup] => {
+      const usable = opened.usableUpstreams(name);
+      return [name, { usable, key_from: stored.has(name) ? 'stored' : key_from }];
     });
-    return { usable: new Map(usable), live: opened.live };
+    return { setups: new Map(setups), live: opened.live };
   });
-}
-
-function setUp(usable: SetupState): boolean {
-  return usable === true;
 }
 
 function view(
   { paused_seconds, oldest_seconds, waiting, ...row }: upstreamStates.UpstreamState,
-  usable: SetupState,
+  setup: Setup | undefined,
   paused: upstreamStates.PausedModel[],
   keys: UpstreamKeyView[],
 ) {
   const unknown = `no catalog file defines the upstream "${row.name}"`;
   return {
     ...row,
-    set_up: setUp(usable),
-    reason: setUp(usable) ? null : (usable ?? unknown),
+    set_up: setup?.usable === true,
+    reason: setup?.usable === true ? null : (setup?.usable ?? unknown),
+    key_from: setup?.key_from ?? null,
     waiting,
     oldest_seconds: waiting > 0 ? Math.round(oldest_seconds) : null,
     paused_until: until(paused_seconds),

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { noteFailure } from '../../src/db/upstreams/pauses.ts';
 import { rawSql } from '../../src/lib/sql/sql.ts';
 import { nowhere, serve } from '../upstreams/fakes/kit.ts';
-import { assertSaid, databaseFor, placeFor } from './cli.ts';
+import { inLong } from '../kit/long.ts';
+import { assertSaid, databaseFor, placeFor, ranOf } from './cli.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
 import type { UpstreamRefusal } from '../../src/core/catalog/upstream-key.ts';
 
@@ -161,7 +162,7 @@ test('upstream list shows when an upstream last failed, and which of its models 
       `\nfal +yes .* 1 model +1 +${at} +fal-ai/well: busy\n {2}fal-ai/gone +5 min +1 +${at} +fal-ai/gone: model\n`,
     ),
   );
-  assert.match(human.stdout, /\nreplicate +yes +0 +- +0 +- +0 +- +-\n/);
+  assert.match(human.stdout, /\nreplicate +yes +REPLICATE_API_TOKEN +0 +- +0 +- +0 +- +-\n/);
 });
 
 test('upstream test ends the pause for a refused key; upstream resume ends any pause', async (t) => {
@@ -307,3 +308,45 @@ test('an upstream without a key needs none, and a model goes by its name without
   assert.match(ran.stdout, /credential +none needed\n +catalog +1 row uses it; it lists 1 /);
   assert.ok(server.calls.every(({ headers }) => headers.authorization === undefined));
 });
+
+inLong(
+  'upstream list and test use a stored key, and show where it is from and never the key',
+  async (t) => {
+    const fakes = await standIns(t);
+    const place = placeBefore(t, fakes);
+    const { env: at } = await databaseFor(t);
+    const env = {
+      ...at,
+      FAL_KEY: '',
+      FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+    };
+    const listed = async (own = {}): Promise<Record<string, [boolean, string | null]>> => {
+      const ran = await place.run(['upstream', 'list', '--json'], { ...env, ...own });
+      assert.equal(ran.code, 0, ran.stderr);
+      assert.doesNotMatch(ran.stdout + ran.stderr, new RegExp(fakes.fal.key));
+      return Object.fromEntries(
+        ran.json.data.map((row: any) => [row.name, [row.set_up, row.key_from]]),
+      );
+    };
+    const others = {
+      openrouter: [true, 'OPENROUTER_API_KEY'],
+      replicate: [true, 'REPLICATE_API_TOKEN'],
+      sandbox: [true, null],
+    };
+    assert.deepEqual(await listed(), { fal: [false, 'FAL_KEY'], ...others });
+    const set = await ranOf(place.spawn(['upstream', 'key', 'fal'], env, fakes.fal.key));
+    assert.equal(set.code, 0, set.stderr);
+    assert.deepEqual(await listed(), { fal: [true, 'stored'], ...others });
+    const human = await place.run(['upstream', 'list'], env);
+    assert.match(human.stdout, /^UPSTREAM +SET UP +KEY FROM +WAITING[^]*\nfal +yes +stored +0 /);
+    assert.match(human.stdout, /\nsandbox +yes +- +0 /);
+    const tested = await place.run(['upstream', 'test', 'fal'], env);
+    assert.match(tested.stdout, /credential +taken/);
+    assert.equal(tested.code, 0, tested.stdout);
+    const elsewhere = { FAREBOX_SECRET: 'another secret of at least thirty-two characters' };
+    assert.deepEqual((await listed(elsewhere)).fal, [false, 'stored']);
+    const removed = await ranOf(place.spawn(['upstream', 'key', 'fal', '--remove'], env));
+    assert.equal(removed.code, 0, removed.stderr);
+    assert.deepEqual(await listed(), { fal: [false, 'FAL_KEY'], ...others });
+  },
+);

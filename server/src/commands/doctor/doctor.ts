@@ -2,17 +2,19 @@ import { hostname } from 'node:os';
 import manifest from '../../../package.json' with { type: 'json' };
 import { catalogDir, ConfigError, dataDir, type Config } from '../../config.ts';
 import * as installation from '../../db/installation.ts';
-import * as controls from '../../db/upstreams/controls.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { readAttention } from '../../operations/attention.ts';
 import { CommandFailed } from '../../operations/refused.ts';
-import { unsealKeys } from '../../operations/upstreams/stored-keys.ts';
-import { knownSecrets } from '../../secrets.ts';
 import { openDeposits } from '../../services.ts';
 import { skewOf } from '../../worker/background/installation.ts';
 import { hasDatabase, withDatabase } from '../database.ts';
-import { readFolder, withUpstreams, type OpenedUpstreams } from '../offline-check.ts';
+import {
+  readFolder,
+  useStoredKeys,
+  withUpstreams,
+  type OpenedUpstreams,
+} from '../offline-check.ts';
 import type { CommandOutput, Context } from '../output.ts';
 import { inWords } from './attention-words.ts';
 import { checkInside } from './database-checks.ts';
@@ -59,8 +61,7 @@ async function checkDatabase(context: Context, world: World): Promise<Diagnosis[
 
 async function checkWith(db: Database, world: World): Promise<Diagnosis[]> {
   const { config, opened } = world;
-  const keys = unsealKeys(await controls.list(db), knownSecrets(config));
-  opened.storeKeys(keys);
+  const keys = await useStoredKeys(db, config, opened);
   const make = findingsOf('stored keys');
   const unread = [...keys].flatMap(([name, key]) => (key === null ? [name] : []));
   const sealed =
