@@ -41,6 +41,12 @@ export async function live(
   // running.
   // guard: stop-during-start
   const asked = stopSignal();
+  if (number === undefined)
+    process.on('SIGHUP', () => {
+      // A terminal that closes ends what runs in it.
+      if (process.stdin.isTTY) process.kill(process.pid, 'SIGTERM');
+      else log.warn({}, 'SIGHUP changes nothing here: restart, or use serve --processes');
+    });
   const folder = config.DATABASE_URL === null && parts.http ? await claim(config) : null;
   const database = await openServiceDatabase(
     config,

@@ -44,6 +44,23 @@ describe('on a database of its own', () => {
   before(async () => void (company = await openCompany()));
   after(() => company.database.close());
 
+  for (const command of ['serve', 'worker'])
+    test(`SIGHUP does not end a ${command}, and the log says what helps`, async (t) => {
+      const place = placeFor(t, company.env);
+      const running = await place.start([command]);
+      for (let times = 1; times <= 2; times++) {
+        process.kill(running.pid, 'SIGHUP');
+        await until('it is told', () => {
+          const told = running.stderr().split('"SIGHUP changes nothing here').length - 1;
+          return told === times;
+        });
+      }
+      if (command === 'serve')
+        assert.equal((await call(running.base, 'GET', '/readyz', null)).status, 200);
+      assert.doesNotMatch(running.stderr(), /"stopping"/);
+      assert.equal((await running.end('SIGTERM')).code, 0, running.stderr());
+    });
+
   test('a worker completes waiting requests without a service, and serves only its health', async (t) => {
     const place = placeFor(t, company.env);
     const file = (name: string, text: string) => {
