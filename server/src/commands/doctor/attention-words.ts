@@ -76,7 +76,7 @@ const words: Record<Problem, Words> = {
   ],
   deposits_held: [
     'Deposits are held',
-    'farebox deposit list --held shows why; farebox deposit credit or ignore decides.',
+    'farebox deposit list --state held shows why; farebox deposit credit or ignore decides.',
   ],
   chain_single_endpoint: [
     'Chains have only one endpoint: nobody else confirms their deposits',
