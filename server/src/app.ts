@@ -433,6 +433,7 @@ function budgets(config: Config, { shareWaitMs }: Times) {
   const calls = config.FAREBOX_IN_FLIGHT_MAX;
   const bytes = config.FAREBOX_BODIES_MAX_BYTES;
   const shares = databaseShares(config.FAREBOX_DATABASE_POOL);
+  const places = { order: 3, ...shares.statements, waitMs: shareWaitMs, waitingMax: 100 };
   return {
     openChats: createBudget(Infinity, config.FAREBOX_OPEN_CHATS),
     accountChats: createBudget(Infinity, ceilings(config).openChats),
@@ -449,12 +450,8 @@ function budgets(config: Config, { shareWaitMs }: Times) {
       waitMs: shareWaitMs,
       waitingMax: 10,
     }),
-    statements: new FairQueue({
-      order: 3,
-      ...shares.statements,
-      waitMs: shareWaitMs,
-      waitingMax: 100,
-    }),
+    statements: new FairQueue(places),
+    standbyReads: new FairQueue(places),
     // Each may hold a request's longest input and output in memory.
     exports: createBudget(2, 1),
     calls: createBudget(calls, null),

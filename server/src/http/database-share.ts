@@ -31,12 +31,10 @@ export function addShareGauges({
   db,
   metrics: { registry },
   ...deps
-}: Pick<
-  HttpDeps,
-  'db' | 'metrics' | 'statements' | 'signIns' | 'sums' | 'parsing' | 'decoding'
->): void {
+}: ShareDeps & Pick<HttpDeps, 'db' | 'decoding'>): void {
   const shares = {
     statements: deps.statements,
+    ...(deps.reader && { standby_reads: deps.standbyReads }),
     sign_ins: deps.signIns,
     sums: deps.sums,
     parsing: deps.parsing,

@@ -90,6 +90,8 @@ export interface ShareDeps extends CallDeps {
   bodies: Budget;
   /** Statements and transactions of calls, by account, person or network. */
   statements: FairQueue;
+  /** The same at the standby. */
+  standbyReads: FairQueue;
   /** Calls of the sign-in library, by network. */
   signIns: FairQueue;
   /** Sums over many rows, by account or person. */

@@ -17,7 +17,9 @@ export function mayLag<Request extends FastifyRequest, Deps extends HttpDeps, Pa
     handle(req, reply, deps) {
       const { db, reader } = deps;
       if (reader === null) return handle(req, reply, deps);
-      const own = { ...reader, standby: shareOf(reader.standby, req, reply, deps) };
+      // Long sums there keep no place from what reads at the primary.
+      const there = withMembers<HttpDeps>(deps, { statements: deps.standbyReads });
+      const own = { ...reader, standby: shareOf(reader.standby, req, reply, there) };
       const first = withMembers(db, standbyFirst(own, db));
       return handle(req, reply, withMembers<HttpDeps>(deps, { db: first }) as Deps);
     },

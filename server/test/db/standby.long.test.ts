@@ -7,8 +7,10 @@ import { killOrphans } from '../../src/db/embedded/running.ts';
 import { lookAt } from '../../src/db/standby.ts';
 import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { openStandby, standbyFirst } from '../../src/lib/sql/standby.ts';
+import { placeFor } from '../commands/cli.ts';
 import { followPrimary, startServers, urlOf, type Servers } from '../chaos/servers.ts';
 import { chargedRequest, ok, operatorKey } from '../http/operator/world.ts';
+import { testDatabase } from '../kit/database.ts';
 import { openPooler, pgbouncer } from '../kit/pgbouncer.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -233,6 +235,79 @@ describe('with a standby that lags too much', () => {
     await until('it is used again', async () => (await gauge(base, 'used')) === 1);
     assert.match(service.log.join(''), /the standby answers reads/);
   });
+});
+
+test('reads that wait on the standby keep no place from those at the primary', async () => {
+  const env = { DATABASE_READ_URL: standbyUrl(), FAREBOX_DATABASE_POOL: '2' };
+  const { base } = await service.another(env, { times: { standbyLagMs: patient } });
+  await until('the standby is used', async () => (await gauge(base, 'used')) === 1);
+  const held = Promise.withResolvers<void>();
+  const locked = service.db.tx(async (tx) => {
+    await tx.run(rawSql('lock table operator_events in access exclusive mode'));
+    await held.promise;
+  });
+  const locks = (granted: boolean) => () =>
+    onStandby(async (db) => {
+      const found = await db.run(sql`
+        select from pg_locks
+        where relation = 'operator_events'::regclass and granted = ${granted}`);
+      return found.length === 1;
+    });
+  await until('the standby has the lock, too', locks(true));
+  const waiting = byOperator('/v1/operator/events', base);
+  await until('the call waits there', locks(false));
+  // With this pool an owner has one place, and so have all together.
+  ok(await byOperator('/v1/operator/accounts', base));
+  ok(await account.get('/v1/requests', { base }));
+  const { text } = await service.call('GET', '/metrics', { base });
+  assert.match(text, /^farebox_share_running\{share="standby_reads"\} 1$/m);
+  assert.match(text, /^farebox_share_running\{share="statements"\} 0$/m);
+  held.resolve();
+  await locked;
+  ok(await waiting);
+});
+
+test('farebox doctor tells its connections, and the tables that its role may not read', async (t) => {
+  const place = placeFor(t, {
+    DATABASE_URL: service.databaseUrl,
+    FAREBOX_UNSAFE_DATABASE: 'on',
+    FAREBOX_WEB: 'off',
+  });
+  const found = async (url: string, own = {}) => {
+    const ran = await place.run(['doctor', '--json'], { DATABASE_READ_URL: url, ...own });
+    const checks = ran.json.checks.filter((each: any) => each.check === 'standby');
+    assert.equal(checks.length, 1, ran.stdout);
+    return checks[0];
+  };
+  const well = await found(standbyUrl());
+  assert.equal(well.state, 'fine', well.says);
+  assert.match(
+    well.says,
+    /^It is [\d.]+ s behind the primary; \d+ of its \d+ connections are open\.$/,
+  );
+  await service.db.run(rawSql('create role reader login'));
+  const [row] = await service.db.run<{ schema: string }>(sql`select current_schema() as schema`);
+  await service.db.run(rawSql(`grant select on all tables in schema ${row!.schema} to reader`));
+  await service.db.run(rawSql('revoke select on transfers from reader'));
+  const reader = standbyUrl().replace(/\/\/[^@]+@/, '//reader@');
+  const told = await found(reader);
+  assert.equal(told.state, 'wrong', told.says);
+  assert.equal(told.says, 'Its role may not read transfers.');
+  assert.match(told.todo, /grant select on all tables in schema public/);
+  await service.db.run(rawSql('grant select on transfers to reader'));
+  await until('the standby has it', async () => (await found(reader)).state === 'fine');
+  // Another server that has this installation, as a restored copy has.
+  const copy = await testDatabase();
+  t.after(() => copy.close());
+  const [here] = await service.db.run<{ id: string }>(sql`select id from installation`);
+  await copy.db.run(sql`
+    insert into installation (id, beat, beat_at, writer, database_oid)
+    values (${here!.id}, 0, now(), pg_current_xact_id(), 1)`);
+  const other = await found(standbyUrl(), { DATABASE_URL: copy.url });
+  assert.match(
+    `${other.state}: ${other.says}`,
+    /^wrong: It follows another primary: it has system_identifier (\d+), timeline 1, this one system_identifier (?!\1)\d+, timeline \d+\.$/,
+  );
 });
 
 test('a server that is no standby of this database is not asked', async () => {

@@ -7,7 +7,7 @@ import { countLiving } from '../../db/processes.ts';
 import { readLeftWork } from '../../db/requests/queue.ts';
 import { schemaNumber } from '../../db/schema.ts';
 import { readServerHealth, type ServerHealth } from '../../db/server-health.ts';
-import { lookAt, readPosition } from '../../db/standby.ts';
+import { listUnreadable, lookAt, readOrigin, readPosition } from '../../db/standby.ts';
 import { readUpstreamStates } from '../../db/upstreams/states.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { codeOf, messageOf } from '../../lib/unknown.ts';
@@ -199,11 +199,21 @@ async function checkStandby(
   const todo = 'The primary answers all reads until DATABASE_READ_URL is right, or unset.';
   const eye = openEye(url);
   try {
+    const unread = await listUnreadable(eye);
+    const grant = 'Run on the primary: grant select on all tables in schema public to ROLE';
+    if (unread.length > 0)
+      return [make.wrong(`Its role may not read ${unread.slice(0, 5).join(', ')}.`, grant)];
     const look = await lookAt(eye, await readPosition(db));
     const limits = { needs: schemaNumber, lagMax: lagMaxSeconds, isUsed: false };
     const why = whyUnused(look, limits);
     if (why !== null) return [make.wrong(unusedWords[why], todo)];
-    return [make.fine(`It is ${look.lag_seconds!.toFixed(1)} s behind the primary.`)];
+    const [own, its] = await Promise.all([readOrigin(db), readOrigin(eye)]);
+    if (own !== null && its !== null && own !== its)
+      return [make.wrong(`It follows another primary: it has ${its}, this one ${own}.`, todo)];
+    const { connections, connections_max: max } = await readServerHealth(eye);
+    const says = `It is ${look.lag_seconds!.toFixed(1)} s behind the primary; ${connections} of its ${max} connections are open.`;
+    const full = 'Raise max_connections there, or lower FAREBOX_DATABASE_POOL.';
+    return [connections >= fullShare * max ? make.wrong(says, full) : make.fine(says)];
   } catch (error) {
     return [make.wrong(`It does not answer: ${messageOf(error) || codeOf(error)}`, todo)];
   } finally {
