@@ -168,7 +168,7 @@ export async function openServices({
   const storage = watchMedia(media, log, options.probeMs);
   const disks = disksOf(config, storage, options.database?.embedded?.cluster ?? null);
   const { watched, stop } = await watchDatabase({ config, db, log, metrics, ...options });
-  addGauges(metrics, { db, upstreams, catalog, disks, storage, spool, chains, ...watched });
+  addGauges(metrics, { db, upstreams, catalog, disks, storage, spool, chains, config, ...watched });
   const report = openReports(db, log);
   const events = openEvents(metrics, log, upstreams, report);
   const operations = batchOperations({

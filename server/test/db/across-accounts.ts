@@ -68,5 +68,6 @@ export const acrossAccounts: Readonly<Record<string, readonly string[]>> = {
     'delete old refused calls',
     'forget idempotency keys',
     'notifications about no request that are old',
+    'what is past its time',
   ],
 };

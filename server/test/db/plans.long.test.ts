@@ -15,6 +15,7 @@ import * as chainDeposits from '../../src/db/deposits/chain-deposits.ts';
 import * as depositLists from '../../src/db/deposits/deposit-lists.ts';
 import * as sightings from '../../src/db/deposits/sightings.ts';
 import * as operatorEvents from '../../src/db/operator-events.ts';
+import { readOverdue } from '../../src/db/retention.ts';
 import * as operatorKeys from '../../src/db/operator-keys.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/requests/queue.ts';
@@ -438,6 +439,7 @@ const asked: Record<string, Ask> = {
   'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
   'page of files': (c) => files.page(c, sample.account, { below: uuid, limit: 101 }),
   'expire files': (c) => files.expireMany(c, [sample.file, uuid]),
+  'what is past its time': (c) => readOverdue(c, 300),
   'claim expired files': (c) => files.claimExpired(c, 500, 60),
   'remove files': (c) => files.removeMany(c, [sample.file, uuid]),
   'what the files of an account take': (c) => files.readFilesHeld(c, sample.account, 100),

@@ -345,6 +345,43 @@ test('invitations are deleted a month after their end, and no open one', async (
   );
 });
 
+test('what is late to be deleted is told by its age, and no more once it is gone', async () => {
+  const hoursLate = async () => {
+    // The figures of a process may be some seconds old.
+    const { base } = await service.another();
+    const { text } = await service.call('GET', '/metrics', { base });
+    const shown = text.matchAll(/^farebox_retention_overdue_seconds\{what="(\w+)"\} (\S+)$/gm);
+    return Object.fromEntries(
+      [...shown].map(([, what, seconds]) => [what!, Math.floor(Number(seconds) / 3600)]),
+    );
+  };
+  const nothing = { payloads: 0, outputs: 0, files: 0, erasures: 0 };
+  await service.work();
+  await service.app.worker!.sweep();
+  assert.deepEqual(await hoursLate(), nothing);
+  const [one, other] = [await submitted(account), await submitted(account)];
+  await rounds(service, 6);
+  await age(one, 27);
+  await age(other, 31 * 24);
+  await service.db.run(
+    sql`update requests set expires_at = null, wake_at = null where id = ${other}`,
+  );
+  const { body } = await account.upload('a text', 'text/plain');
+  await service.db.run(
+    sql`update files set expires_at = now() - interval '2 hours'
+      where replace(id::text, '-', '') = ${body.file_id.slice(5)}`,
+  );
+  await service.db.run(
+    sql`insert into erasures (id, person_id, account_id, is_closed, created_at)
+      values (gen_random_uuid(), gen_random_uuid(), ${account.account_id}, false,
+        now() - interval '5 hours')`,
+  );
+  assert.deepEqual(await hoursLate(), { payloads: 24, outputs: 3, files: 2, erasures: 5 });
+  await service.work();
+  await service.app.worker!.sweep();
+  assert.deepEqual(await hoursLate(), nothing);
+});
+
 describe('a chat call whose process never came back', () => {
   const messages = [{ role: 'user', content: 'hello' }];
 

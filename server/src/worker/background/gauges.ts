@@ -3,6 +3,7 @@ import { secondReadingLag } from '../../core/deposit/chain-state.ts';
 import * as chainRows from '../../db/deposits/chains.ts';
 import { countHeld } from '../../db/deposits/deposit-search.ts';
 import { chatMaxSeconds, countRunning } from '../../db/requests/open-requests.ts';
+import { readOverdue } from '../../db/retention.ts';
 import { countLeft } from '../../db/requests/left-starts.ts';
 import * as operatorEvents from '../../db/operator-events.ts';
 import { listPausedModels, readUpstreamStates } from '../../db/upstreams/states.ts';
@@ -25,6 +26,7 @@ interface Sources {
   spool: Pick<Spool, 'usage'>;
   installation: Pick<InstallationWatch, 'held' | 'skew'>;
   chains: Pick<Chains, 'live'>;
+  config: { FAREBOX_RETENTION_DAYS: number };
 }
 
 /** Gauges of the whole installation. Every process reports the same values: read them from one. */
@@ -110,6 +112,7 @@ export function addGauges(metrics: Metrics, sources: Sources): void {
   });
   disks.forEach((disk) => addFree(metrics, disk));
   addEvents(metrics, sources);
+  addRetention(metrics, sources);
   addStored(metrics, sources);
   addChains(metrics, sources);
   addInstallation(metrics, sources);
@@ -128,6 +131,15 @@ function addEvents({ registry }: Metrics, { db }: Sources): void {
   addShared(registry, gauges, async () => {
     const unsent = await operatorEvents.countUnsent(db);
     return { [waiting]: [[[], unsent.waiting]], [givenUp]: [[[], unsent.given_up]] };
+  });
+}
+
+function addRetention({ registry }: Metrics, { db, config }: Sources): void {
+  const name = 'farebox_retention_overdue_seconds';
+  const help = 'How long the oldest of what is to be deleted is past its time; 0 if nothing is.';
+  addShared(registry, [{ name, help, labels: ['what'] }], async () => {
+    const overdue = await readOverdue(db, config.FAREBOX_RETENTION_DAYS);
+    return { [name]: overdue.map(({ what, seconds }) => [[what], seconds]) };
   });
 }
 
