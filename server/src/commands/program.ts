@@ -28,6 +28,7 @@ const nouns: Record<string, Noun> = {
     () => import('./unknown-outcomes.ts'),
   ],
   banner: ['the text above all pages', () => import('./banner.ts')],
+  storage: ['stored files and outputs', () => import('./storage.ts')],
   backup: ['backups by pg_dump', () => import('./backup.ts')],
   catalog: ['the catalog files', () => import('./catalog.ts')],
 };

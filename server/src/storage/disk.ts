@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, type Stats } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { mkdir, open, opendir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import { freeBytesAt } from '../lib/files/free-bytes.ts';
 import { makeFolders } from '../lib/files/make-folders.ts';
 import type { Bytes } from '../lib/streams.ts';
 import { asStorageError, hasCode, writeBody, type PutOptions } from './intake.ts';
 import { assertKey, assertRange } from './key.ts';
-import type { Storage, StoredObject } from './storage.ts';
+import type { ListedObject, Storage, StoredObject } from './storage.ts';
 import { sweepTemp } from './temp.ts';
 
 const staleTempMs = 60 * 60 * 1000;
 const readBytes = 64 * 1024;
+const pageLength = 1000;
 
+type FileHandle = Awaited<ReturnType<typeof open>>;
 /** Creates a file that must not exist yet. */
 type CreateFile = (path: string) => Promise<FileHandle>;
 
@@ -82,6 +84,19 @@ export class DiskStorage implements Storage {
     if (!(await isFolder(path))) return;
     await rm(path, { recursive: true, force: true, maxRetries: 3 });
     await this.#tidy(dirname(path));
+  }
+
+  async *list(prefix: string): AsyncGenerator<ListedObject[]> {
+    let page: ListedObject[] = [];
+    for await (const path of filesBelow(this.#pathOf(prefix))) {
+      const found = await statOrNull(path);
+      if (found === null) continue;
+      page.push({ key: relative(this.#root, path), size: found.size, stored_at: found.mtime });
+      if (page.length < pageLength) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
   }
 
   async linkTo(): Promise<null> {
@@ -173,6 +188,19 @@ async function* readFrom(path: string, range?: { start: number; end: number }): 
       throw new RangeError(`the object ends ${left} bytes before the end of the range`);
   } finally {
     await handle.close();
+  }
+}
+
+/** Reads one folder of each level at a time, because there may be millions. */
+async function* filesBelow(folder: string): AsyncGenerator<string> {
+  const entries = await opendir(folder).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  });
+  for await (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesBelow(path);
+    else if (entry.isFile()) yield path;
   }
 }
 

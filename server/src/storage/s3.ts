@@ -1,7 +1,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { S3mini, S3ServiceError, type ListObject, type UploadPart } from 's3mini';
+import { S3mini, S3ServiceError, type UploadPart } from 's3mini';
 import { runBounded } from '../lib/bounded.ts';
 import { idleTimeout, type Bytes } from '../lib/streams.ts';
 import { asStorageError, intake, writeBody, type PutOptions } from './intake.ts';
@@ -149,8 +149,8 @@ export class S3Storage implements Storage {
 
   /** Deletes objects one by one, because services differ in how they delete many in one call. */
   async removeAll(prefix: string): Promise<void> {
-    for await (const page of this.#list(`${this.#nameOf(prefix)}/`)) {
-      const names = page.map((each) => each.Key).values();
+    for await (const page of this.list(prefix)) {
+      const names = page.map(({ key }) => this.#options.prefix + key).values();
       const removeRest = async (): Promise<void> => {
         for (const name of names) {
           await this.#call((client) => client.deleteObject(name).catch(unlessMissing));
@@ -158,6 +158,23 @@ export class S3Storage implements Storage {
       };
       await Promise.all(Array.from({ length: removalsAtOnce }, removeRest));
     }
+  }
+
+  async *list(prefix: string) {
+    const below = `${this.#nameOf(prefix)}/`;
+    let token: string | undefined;
+    do {
+      const page = await this.#call((client) => client.listObjectsPaged('/', below, 1000, token));
+      // s3mini takes a missing bucket for an empty one.
+      if (!page) throw new Error('S3 answered 404 NoSuchBucket: the bucket does not exist');
+      yield (page.objects ?? []).map(({ Key, Size: size, LastModified: at }) => ({
+        key: Key.slice(this.#options.prefix.length),
+        size,
+        // A store that does not say when gives 1970, which would count as old.
+        stored_at: at.getTime() > 0 ? at : new Date(),
+      }));
+      token = page.nextContinuationToken;
+    } while (token);
   }
 
   async linkTo(key: string, { seconds, ...shown }: StoreLink): Promise<string | null> {
@@ -184,18 +201,6 @@ export class S3Storage implements Storage {
 
   async freeBytes(): Promise<null> {
     return null;
-  }
-
-  /** Objects whose names begin with `below`, in pages. */
-  async *#list(below: string): AsyncGenerator<ListObject[]> {
-    let token: string | undefined;
-    do {
-      const page = await this.#call((client) => client.listObjectsPaged('/', below, 1000, token));
-      // s3mini takes a missing bucket for an empty one.
-      if (!page) throw new Error('S3 answered 404 NoSuchBucket: the bucket does not exist');
-      yield page.objects ?? [];
-      token = page.nextContinuationToken;
-    } while (token);
   }
 
   #nameOf(key: string): string {

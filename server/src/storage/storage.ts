@@ -30,6 +30,8 @@ export interface Storage {
   remove(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   removeAll(prefix: string): Promise<void>;
+  /** The objects below `prefix/`, in pages of at most 1000, in no particular order. */
+  list(prefix: string): AsyncIterable<ListedObject[]>;
   /**
    * An address in the store itself, at which anyone can read the object for so long. Null if the
    * store gives none. It is not checked whether there is such an object.
@@ -52,6 +54,13 @@ export interface StoredObject {
   size: number;
   /** Hex. */
   sha256: string;
+}
+
+export interface ListedObject {
+  /** Others may have put it there, so it may be no key that this service makes. */
+  key: string;
+  size: number;
+  stored_at: Date;
 }
 
 export class TooLarge extends Error {

@@ -6,6 +6,7 @@ import {
   StorageAway,
   StorageFull,
   TooLarge,
+  type ListedObject,
   type Storage,
   type StoredObject,
   type StoreLink,
@@ -124,6 +125,10 @@ class ProbedStorage implements WatchedStorage {
 
   removeAll(prefix: string): Promise<void> {
     return this.#tryInner(() => this.#inner.removeAll(prefix));
+  }
+
+  list(prefix: string): AsyncIterable<ListedObject[]> {
+    return this.#inner.list(prefix);
   }
 
   linkTo(key: string, link: StoreLink): Promise<string | null> {

@@ -11,14 +11,14 @@ export const budgets: Record<string, number> = {
   'server/src': 2_365,
   'server/src/catalog': 950,
   'server/src/chains': 2_000,
-  'server/src/commands': 6_280,
-  'server/src/core': 17_260,
-  'server/src/db': 12_050,
+  'server/src/commands': 6_370,
+  'server/src/core': 17_370,
+  'server/src/db': 12_150,
   'server/src/http': 22_000,
   'server/src/ledger': 3_380,
   'server/src/lib': 6_780,
-  'server/src/operations': 8_460,
-  'server/src/storage': 2_410,
+  'server/src/operations': 8_560,
+  'server/src/storage': 2_490,
   'server/src/upstreams': 11_560,
   'server/src/worker': 4_230,
   tests: 149_700,
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 99_300 };
+export const ceilings: Record<string, number> = { 'server/src': 99_900 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;

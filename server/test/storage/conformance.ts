@@ -23,6 +23,7 @@ export function conformance(name: string, start: () => Promise<OpenedStorage>): 
     wholeObjects(use);
     failures(use);
     reading(use);
+    listing(use);
     removing(use);
     keys(use);
   });
@@ -263,6 +264,26 @@ function reading(use: Use): void {
   });
 }
 
+function listing(use: Use): void {
+  test('a list has each object below a prefix once, with its size and when it was stored', async () => {
+    const { storage } = use();
+    const began = Date.now();
+    const sizes = Array.from({ length: 25 }, (_, i): [string, number] => [`l/some/x${i}`, i]);
+    sizes.push(['l/some/deeper/still/0', 70_000]);
+    const beside = ['l/some2/0', 'l/somex', 'l/so/0'].map((key): [string, number] => [key, 1]);
+    const put = ([key, size]: [string, number]) =>
+      storage.put(key, chunked(Buffer.alloc(size), 9_000));
+    await Promise.all([...sizes, ...beside].map(put));
+    const found = (await Array.fromAsync(storage.list('l/some'))).flat();
+    const brief = found.map(({ key, size }): [string, number] => [key, size]);
+    assert.deepEqual(brief.sort(), sizes.sort());
+    for (const { key, stored_at } of found)
+      assert.ok(Math.abs(stored_at.getTime() - began) < 60_000, `${key}: ${stored_at}`);
+    assert.deepEqual((await Array.fromAsync(storage.list('l/none'))).flat(), []);
+    await storage.removeAll('l');
+  });
+}
+
 function removing(use: Use): void {
   test('a removed object is gone, its neighbours are not, and removing nothing is fine', async () => {
     const { storage } = use();
@@ -341,6 +362,7 @@ function keys(use: Use): void {
         () => storage.openAsPath(key),
         () => storage.remove(key),
         () => storage.removeAll(key),
+        () => Array.fromAsync(storage.list(key)),
       ];
       for (const call of calls) await assert.rejects(call(), TypeError, JSON.stringify(key));
     }

@@ -130,7 +130,11 @@ export class S3Server {
     const page = left.slice(0, size);
     const more = left.length > size;
     const token = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
-    const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`);
+    const at = `<LastModified>${new Date().toISOString()}</LastModified>`;
+    const contents = page.map(
+      (key) =>
+        `<Contents><Key>${key}</Key>${at}<Size>${this.objects.get(key)!.length}</Size></Contents>`,
+    );
     const truncated = `<IsTruncated>${more}</IsTruncated>`;
     sendXml(
       res,
