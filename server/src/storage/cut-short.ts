@@ -55,7 +55,8 @@ async function doUnitsEndEarly(
     // Players skip a few bytes after the last unit.
     if (head.length < 8) return ends;
     const length = unit(head, size - position);
-    if (length === null) return !ends && isHollow(read, position, size);
+    const mayBeHollow = !ends && position > start;
+    if (length === null) return mayBeHollow && isHollow(read, position, size, blockBytes);
     position += length;
     if (position > size) return true;
   }
@@ -94,8 +95,13 @@ async function doesHeicEndEarly(read: ReadAt, size: number): Promise<boolean> {
 }
 
 /** Zeros from here on, more than any padding has: a part of the file that never came. */
-async function isHollow(read: ReadAt, from: number, size: number): Promise<boolean> {
-  const end = from + hollowBytes(size);
+async function isHollow(
+  read: ReadAt,
+  from: number,
+  size: number,
+  least: number,
+): Promise<boolean> {
+  const end = from + Math.max(least, Math.ceil(size / 8));
   if (end > size) return false;
   for (let at = from; at < end; at += scanBytes) {
     const bytes = await read(at, Math.min(scanBytes, end - at));
@@ -104,13 +110,13 @@ async function isHollow(read: ReadAt, from: number, size: number): Promise<boole
   return true;
 }
 
+/** Programs fill the last block of a file with zeros. */
+const blockBytes = 4096;
+
 /** The same, before the end of packed data, which has no long rows of zeros itself. */
 function isHollowAtEnd(read: ReadAt, end: number, size: number): Promise<boolean> {
-  return isHollow(read, Math.max(0, end - hollowBytes(size)), size);
-}
-
-function hollowBytes(size: number): number {
-  return Math.max(320, Math.ceil(size / 8));
+  const bytes = Math.max(320, Math.ceil(size / 8));
+  return isHollow(read, Math.max(0, end - bytes), size, bytes);
 }
 
 function aacFrame(head: Buffer): number | null {
@@ -218,7 +224,7 @@ async function doesGifEndEarly(read: ReadAt, size: number): Promise<boolean> {
     const head = await read(at, 10);
     const [kind] = head;
     // A file whose last picture is whole may lack the mark of its end.
-    if (kind !== 0x21 && kind !== 0x2c) return isHollow(read, at, size);
+    if (kind !== 0x21 && kind !== 0x2c) return isHollow(read, at, size, blockBytes);
     at += kind === 0x21 ? 2 : 11 + table(head[9]);
     for (let length: number | undefined = 1; length !== 0; count += 1) {
       [length] = await read(at, 1);
@@ -240,9 +246,11 @@ async function doesBitmapEndEarly(read: ReadAt, size: number): Promise<boolean> 
     : [head.readInt32LE(18), head.readInt32LE(22), head.readUInt16LE(28)];
   const isPacked = !isOld && ![0, 3, 6].includes(head.readUInt32LE(30));
   const rowBytes = Math.ceil((width * bits) / 32) * 4;
-  const end = start + (isPacked ? head.readUInt32LE(34) : rowBytes * Math.abs(height));
+  // 0: not stated.
+  const packed = isPacked ? head.readUInt32LE(34) : 0;
+  const end = start + (isPacked ? packed : rowBytes * Math.abs(height));
   // Zeros in an unpacked picture are black.
-  return end > size || (isPacked && isHollowAtEnd(read, end, size));
+  return end > size || (packed > 0 && isHollowAtEnd(read, end, size));
 }
 
 /** The first length of a WebP is that of the whole file. */
@@ -250,7 +258,14 @@ async function doesWebpEndEarly(read: ReadAt, size: number): Promise<boolean> {
   const head = await read(0, 12);
   if (head.length < 12) return true;
   const end = head.readUInt32LE(4) + 8;
-  return end > size || isHollowAtEnd(read, end, size);
+  if (end > size) return true;
+  // A flat picture may have many zeros itself, but the head of a part is never zero.
+  for (let at = 12, count = 0; at + 8 <= end && count < maxUnits; count += 1) {
+    const part = await read(at, 8);
+    if (part.every((byte) => byte === 0)) return true;
+    at += 8 + part.readUInt32LE(4) + (part.readUInt32LE(4) % 2);
+  }
+  return false;
 }
 
 /** Only comments and white space may follow the end of a drawing. */

@@ -9,6 +9,9 @@ import { FileDamaged } from './picture.ts';
 /** Programs that write into a pipe do not know the length, and state one near a maximum, or 0. */
 const unknownLength = 2_000_000_000;
 
+/** A header without pictures and other extras is not longer. */
+const headerMaxBytes = 80;
+
 /** Codecs whose samples all take the same number of bytes. */
 const plainCodecs = new Set([1, 3, 6, 7, 0xfffe]);
 
@@ -23,9 +26,10 @@ export async function readWaveSeconds(read: ReadAt, size: number): Promise<numbe
     if (hasNameAt(head, 0, 'data')) {
       const isLong = length === 0xffffffff && header.longLength >= 0;
       const stated = isLong ? header.longLength : length;
-      // Some programs count the bytes before the sound, too.
       const left = size - position;
-      return secondsOf(stated <= size ? Math.min(stated, left) : stated, left, isLong, header);
+      // Some programs count the bytes of the header, too.
+      const isOver = stated > left && stated - left <= Math.min(position, headerMaxBytes);
+      return secondsOf(isOver ? left : stated, left, isLong, header);
     }
     if (head.length < 24) break;
     if (hasNameAt(head, 0, 'fmt ')) {
