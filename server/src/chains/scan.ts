@@ -41,7 +41,8 @@ export async function readHead(call: Rpc): Promise<bigint> {
 /** How many decimals a token has by its own contract. */
 export async function readDecimals(call: Rpc, token: string): Promise<bigint> {
   const answer = await call('eth_call', [{ to: token, data: decimalsCall }, 'latest']);
-  return quantity(answer, 'the number of decimals');
+  const isWord = typeof answer === 'string' && answer.length >= 64;
+  return isWord ? BigInt(word(answer, 'a word')) : quantity(answer, 'the number of decimals');
 }
 
 /** The block at a height, or the finalized one; null if the endpoint does not have it. */

@@ -53,7 +53,7 @@ export async function poll(
   if (state.state === 'missing') {
     const isLost = row.missing + 1 >= missingMax;
     if (isLost && row.stop !== null) return endStopped(row, {}, deps);
-    if (isLost && (row.start_age_seconds ?? 0) >= settledSeconds)
+    if (isLost && (row.accepted_age_seconds ?? 0) >= settledSeconds)
       return fail(row, 'upstream_failed', 'The model lost the job.', { cause: state.message });
     return wait(row, pollSeconds, { message: state.message, missing: true });
   }

@@ -49,7 +49,9 @@ export async function wake({ db }: Service, id: string): Promise<void> {
 /** Makes its starts a minute old: only then an upstream that does not know the job has lost it. */
 export async function age({ db }: Service, id: string): Promise<void> {
   await db.run(
-    sql`update attempts set created_at = created_at - interval '1 minute' where request_id = ${id}`,
+    sql`update attempts set created_at = created_at - interval '1 minute',
+        answered_at = answered_at - interval '1 minute'
+      where request_id = ${id}`,
   );
 }
 

@@ -369,6 +369,10 @@ const claimedRequestColumns = columns('r', {
   /** Keys that the upstream refused at starts of this request within the last minute. */
   refused_keys: of<string[] | null>('a.refused_keys'),
   start_age_seconds: of<number | null>('extract(epoch from now() - a.created_at)::float8'),
+  /** Since the upstream accepted the newest start. */
+  accepted_age_seconds: of<number | null>(
+    'extract(epoch from now() - coalesce(a.answered_at, a.created_at))::float8',
+  ),
   /** Since when its outputs have been tried in vain; null if they have not. */
   unfetched_seconds: of<number | null>('extract(epoch from now() - a.unfetched_at)::float8'),
   /** True: an operator stopped the model, so no new start is made. */
@@ -395,7 +399,7 @@ export function loadClaimed(
     join request_inputs i on i.request_id = r.id
     left join lateral (
       select attempt, upstream, key, outcome, handle, message, missing, stop, created_at,
-        left_at, unfetched_at,
+        answered_at, left_at, unfetched_at,
         (count(*) over ())::int as starts,
         array_agg(key) filter (where upstream = r.upstream and key is not null
           and outcome = 'not_accepted'
