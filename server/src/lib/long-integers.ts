@@ -29,10 +29,10 @@ const mayBeUnsafe = /\d{16}|\d[eE]\+?\d+\s*(?:[,\]}]|$)/;
  * its text, such as 1e400 and decimals of many digits.
  */
 export function verbatimJson(text: string): unknown {
-  return mayBeLost.test(text) ? JSON.parse(text, keepNumber) : JSON.parse(text);
+  return mayBeLost.test(text) ? JSON.parse(text, keepNumber) : exactJson(text);
 }
 
-const mayBeLost = /\d[\d.]{15}|\d[eE][+-]?\d+\s*(?:[,\]}]|$)/;
+const mayBeLost = /\d[\d.]{18}|\d[eE][+-]?\d{3}/;
 
 export function isLong(value: unknown): value is LongInteger {
   // Raw JSON values have no prototype. Nearly all others have, which takes less time to see.

@@ -95,12 +95,7 @@ async function doesHeicEndEarly(read: ReadAt, size: number): Promise<boolean> {
 }
 
 /** Zeros from here on, more than any padding has: a part of the file that never came. */
-async function isHollow(
-  read: ReadAt,
-  from: number,
-  size: number,
-  least: number,
-): Promise<boolean> {
+async function isHollow(read: ReadAt, from: number, size: number, least: number): Promise<boolean> {
   const end = from + Math.max(least, Math.ceil(size / 8));
   if (end > size) return false;
   for (let at = from; at < end; at += scanBytes) {

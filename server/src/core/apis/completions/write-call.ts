@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { itemsOf, type Json } from '../../../lib/json.ts';
 import type * as chat from '../../chat/conversation.ts';
 import { cacheMark, habits, optionalFields } from '../../chat/optional-fields.ts';
-import { givenFields } from '../../check.ts';
+import { givenFields, isFilled, isGiven } from '../../check.ts';
 import type { CallSettings, ApiDialect, WrittenCall } from '../api.ts';
 import * as common from '../writing.ts';
 import { detailOf, googleExtra, googleFormat } from '../thoughts.ts';
@@ -139,8 +139,7 @@ function inOrder(messages: Json[], found: ReadonlySet<string>): Json[] {
   for (const message of messages) {
     const last = ordered.at(-1);
     const isOneSide = last?.role === message.role && message.role !== 'tool';
-    if (last && isOneSide && !last.tool_calls && found.has(habits.inTurn))
-      Object.assign(last, message, { content: joined(last.content, message.content) });
+    if (last && isOneSide && !last.tool_calls && found.has(habits.inTurn)) join(last, message);
     else {
       if (last?.role === 'tool' && message.role === 'user' && found.has(habits.answerFirst))
         ordered.push({ role: 'assistant', content: 'OK.' });
@@ -152,7 +151,21 @@ function inOrder(messages: Json[], found: ReadonlySet<string>): Json[] {
   return ordered;
 }
 
+/** Adds a message to the one before it of the same side. */
+function join(last: Json, message: Json): void {
+  const { name, ...before } = last;
+  const texts = (['reasoning', 'reasoning_content'] as const)
+    .filter((field) => isFilled(before[field]) && isFilled(message[field]))
+    .map((field) => [field, joined(before[field], message[field])] as const);
+  const content = joined(before.content, message.content);
+  Object.assign(last, message, { content, ...Object.fromEntries(texts) });
+  // The words of two people have no name together.
+  if (name !== message.name) delete last.name;
+}
+
 function joined(one: unknown, other: unknown): unknown {
+  if (!isGiven(one) || one === '') return other;
+  if (!isGiven(other) || other === '') return one;
   if (typeof one === 'string' && typeof other === 'string') return `${one}\n\n${other}`;
   const parts = (content: unknown) =>
     typeof content === 'string' ? [{ type: 'text', text: content }] : itemsOf(content);
