@@ -41,10 +41,12 @@ export async function live(
   // running.
   // guard: stop-during-start
   const asked = stopSignal();
+  // Asked now, because a terminal that has closed is none.
+  const { isTTY } = process.stdin;
   if (number === undefined)
     process.on('SIGHUP', () => {
       // A terminal that closes ends what runs in it.
-      if (process.stdin.isTTY) process.kill(process.pid, 'SIGTERM');
+      if (isTTY) process.kill(process.pid, 'SIGTERM');
       else log.warn({}, 'SIGHUP changes nothing here: restart, or use serve --processes');
     });
   const folder = config.DATABASE_URL === null && parts.http ? await claim(config) : null;
