@@ -24,8 +24,8 @@ export const verbs = {
         AGE: ({ stored_at }) => seconds((Date.now() - stored_at.getTime()) / 1000),
         REMOVED: ({ removed }) => (removed ? 'yes' : 'no'),
       });
-      const { orphans, bytes, removed, unknown } = json;
-      const text = `${countText(orphans, 'object')} that nothing uses: ${bytes} bytes; removed: ${removed}. Not of this database: ${unknown}.`;
+      const { orphans, bytes, removed, failed, unknown } = json;
+      const text = `${countText(orphans, 'object')} that nothing uses: ${bytes} bytes; removed: ${removed}; could not be removed: ${failed}. Not of this database: ${unknown}.`;
       return { json, text: json.data.length === 0 ? text : `${shown}\n${text}` };
     },
   ),

@@ -44,7 +44,7 @@ describe('farebox storage orphans on a disk', () => {
     const human = await place.run(['storage', 'orphans', '--limit', '1']);
     assert.match(
       human.stdout,
-      /^OBJECT +BYTES +AGE +REMOVED\n\S+ +7 +48 h +no\n4 objects that nothing uses: 28 bytes; removed: 0\. Not of this database: 2\.\n$/,
+      /^OBJECT +BYTES +AGE +REMOVED\n\S+ +7 +48 h +no\n4 objects that nothing uses: 28 bytes; removed: 0; could not be removed: 0\. Not of this database: 2\.\n$/,
     );
     const removed = await run('--remove');
     assert.deepEqual([removed.removed, removed.bytes], [4, 28]);
