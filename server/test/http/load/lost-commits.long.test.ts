@@ -10,6 +10,7 @@ import { fakeCatalog, type Reply } from '../../kit/service.ts';
 import { before, withService } from '../../kit/with-service.ts';
 import { traces } from '../../kit/traces.ts';
 import { until } from '../../kit/until.ts';
+import { age } from '../../worker/floor.ts';
 
 /**
  * PostgreSQL has committed, and its answer never comes: the service finds out what was done, does it
@@ -174,6 +175,7 @@ describe('the lost answer to the commit of', () => {
     const { request_id } = (await submit()).body;
     const status = async () => (await call('GET', `/v1/requests/${request_id}/status`)).body.status;
     await through(1, work, /missing \+ 1/);
+    await age(service, request_id);
     await until('it is given up', async () => {
       await work();
       return (await status()) === 'FAILED';
