@@ -377,6 +377,7 @@ describe('beside a running service', () => {
         last_why: null,
         set_up: true,
         reason: null,
+        key_from: null,
         waiting: 0,
         oldest_seconds: null,
         in_use: 0,
@@ -384,7 +385,7 @@ describe('beside a running service', () => {
         paused_models: [],
         keys: [],
       });
-      assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +0 +- +0 +- /);
+      assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +- +0 +- +0 +- /);
 
       const of = ['request', 'list', '--account', 'look@example.com'];
       const ids = async (...more: string[]) =>
