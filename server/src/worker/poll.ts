@@ -15,7 +15,7 @@ import { askToStop, endStopped } from './stop.ts';
 const pollMaxSeconds = 60;
 /** A job is given up after this many polls in a row in which its upstream does not know it. */
 const missingMax = 3;
-/** No job is lost earlier after its start, because the upstream's copies may lag behind. */
+/** No job is lost earlier after its acceptance: the upstream's copies may lag behind. */
 const settledSeconds = 45;
 /** Pause between polls of a request that another machine will end: its spool has the result. */
 const elsewhereSeconds = 60;
