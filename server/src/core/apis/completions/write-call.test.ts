@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { messageFields, optionalNames } from '../../chat/optional-fields.ts';
+import { habits, messageFields, optionalNames } from '../../chat/optional-fields.ts';
 import { readMessagesCall } from '../messages/read-call.ts';
 import { readCompletionsCall } from './read-call.ts';
 import { writeCompletionsCall, type CompletionsDialect } from './write-call.ts';
@@ -248,4 +248,23 @@ describe('a server', () => {
       },
     ]);
   });
+});
+
+test('messages of one side that are joined mix no names, and keep all words', () => {
+  const inTurn = { message_fields: new Set([...messageFields, habits.inTurn]) };
+  const ann = { role: 'user', name: 'ann', content: 'hi' };
+  const joined = (...messages: Json[]) => written({ messages }, inTurn).body.messages as Json[];
+  assert.deepEqual(joined(ann, { ...ann, content: 'me again' }), [
+    { ...ann, content: 'hi\n\nme again' },
+  ]);
+  assert.deepEqual(joined(ann, { ...ann, name: 'bob', content: 'me too' }), [
+    { role: 'user', content: 'hi\n\nme too' },
+  ]);
+  const [, answer] = joined(
+    user,
+    { role: 'assistant', content: 'x', reasoning_content: 'A' },
+    { role: 'assistant', content: 'y', reasoning_content: 'B' },
+  );
+  assert.match(JSON.stringify(answer), /A.*B/);
+  assert.equal(answer!.content, 'x\n\ny');
 });
