@@ -11,6 +11,8 @@ export interface ServerHealth {
   invalid_indexes: string[];
   /** The oldest open transaction of this database. */
   transaction_seconds: number;
+  /** Whether this role sees the transactions of other roles. */
+  sees_all: boolean;
   /** Transactions since the oldest rows were frozen; PostgreSQL stops at about 2 billion. */
   frozen_age: number;
   autovacuum: boolean;
@@ -27,8 +29,10 @@ const tuned = ['shared_buffers', 'max_wal_size', 'jit', 'autovacuum_naptime'];
 export async function readServerHealth(db: Connection): Promise<ServerHealth> {
   const [row] = await db.run<ServerHealth>(sql`
     select current_setting('server_version') as version,
-      (select count(*)::int from pg_stat_activity where backend_type = 'client backend')
-        as connections,
+      -- Without pg_read_all_stats, the kind of other roles' processes is hidden.
+      (select count(*)::int from pg_stat_activity where backend_type = 'client backend'
+        or backend_type is null and datid is not null and usesysid is not null) as connections,
+      pg_has_role('pg_read_all_stats', 'usage') as sees_all,
       current_setting('max_connections')::int
         - current_setting('superuser_reserved_connections')::int as connections_max,
       array(select i.indexrelid::regclass::text from pg_index i

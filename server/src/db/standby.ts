@@ -18,18 +18,22 @@ export async function readPosition(primary: Connection): Promise<Position> {
   return row!;
 }
 
-/**
- * Which server's data it has, and since which failover, in words; null if the server does not say,
- * as some managed ones.
- */
-export async function readOrigin(db: Connection): Promise<string | null> {
-  const asked = db.run<{ origin: string }>(sql`
-    select 'system_identifier ' || s.system_identifier || ', timeline ' || greatest(
-      c.timeline_id, r.min_recovery_end_timeline, (select received_tli from pg_stat_wal_receiver),
-      case when not pg_is_in_recovery() then
-        ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end) as origin
-    from pg_control_system() s, pg_control_checkpoint() c, pg_control_recovery() r`);
-  return asked.then(([row]) => row!.origin).catch(() => null);
+/** Whose data a server has. */
+export interface Origin {
+  system_identifier: string;
+  /** Each failover begins one. Null: a standby receives nothing, or its role may not see it. */
+  timeline: number | null;
+}
+
+/** Null if the server does not say, as some managed ones. */
+export async function readOrigin(db: Connection): Promise<Origin | null> {
+  // The disk of a standby has the timeline before a failover for minutes.
+  const asked = db.run<Origin>(sql`
+    select system_identifier::text, case when pg_is_in_recovery()
+      then (select received_tli from pg_stat_wal_receiver)
+      else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline
+    from pg_control_system()`);
+  return asked.then(([row]) => row!).catch(() => null);
 }
 
 /** Tables of the service that the role may not read. */

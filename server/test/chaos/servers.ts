@@ -51,11 +51,15 @@ export async function startServers(dir: string, hasStandby: boolean): Promise<Se
   return all;
 }
 
-/** Starts the standby that `startServers` has made, also after its end. */
-export function followPrimary(dir: string, primary: EmbeddedServer): Promise<EmbeddedServer> {
+/** Starts the standby that `startServers` has made, or the one in `folder`, also after its end. */
+export function followPrimary(
+  dir: string,
+  primary: EmbeddedServer,
+  folder = standbyFolder,
+): Promise<EmbeddedServer> {
   const { host, port, user } = primary.connection;
   const follows = { primary_conninfo: `host=${host} port=${port} user=${user}` };
-  const dataDir = join(dir, standbyFolder);
+  const dataDir = join(dir, folder);
   return startEmbedded({ dataDir, settings: { ...settings, ...follows } });
 }
 

@@ -342,6 +342,7 @@ test('a state of the server that tests cannot make is told from what it reports'
     connections_max: 97,
     invalid_indexes: [],
     transaction_seconds: 2,
+    sees_all: true,
     frozen_age: 1e6,
     autovacuum: true,
     untuned: [],

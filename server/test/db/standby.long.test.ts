@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
+import { startEmbedded } from '../../src/db/embedded.ts';
 import { killOrphans } from '../../src/db/embedded/running.ts';
 import { lookAt } from '../../src/db/standby.ts';
 import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
@@ -52,6 +54,11 @@ after(async () => {
   await servers.stop();
   rmSync(dir, { recursive: true, force: true });
 });
+
+async function onServer(server: Servers['primary'], text: string): Promise<void> {
+  const db = openDatabase({ ...options, connection: urlOf(server) });
+  await db.run(rawSql(text)).finally(() => db.close());
+}
 
 /** The test's database on the standby. */
 function standbyUrl(): string {
@@ -296,6 +303,14 @@ test('farebox doctor tells its connections, and the tables that its role may not
   assert.match(told.todo, /grant select on all tables in schema public/);
   await service.db.run(rawSql('grant select on transfers to reader'));
   await until('the standby has it', async () => (await found(reader)).state === 'fine');
+  // Those of the service's own role are not hidden from it.
+  const open = (says: string) => Number(/; (\d+) of its/.exec(says)![1]);
+  const others = Array.from({ length: 5 }, () =>
+    openDatabase({ ...options, max: 1, connection: standbyUrl() }),
+  );
+  t.after(() => Promise.all(others.map((each) => each.close())));
+  for (const each of others) await each.run(sql`select 1`);
+  assert.ok(open((await found(reader)).says) > others.length);
   // Another server that has this installation, as a restored copy has.
   const copy = await testDatabase();
   t.after(() => copy.close());
@@ -306,7 +321,64 @@ test('farebox doctor tells its connections, and the tables that its role may not
   const other = await found(standbyUrl(), { DATABASE_URL: copy.url });
   assert.match(
     `${other.state}: ${other.says}`,
-    /^wrong: It follows another primary: it has system_identifier (\d+), timeline 1, this one system_identifier (?!\1)\d+, timeline \d+\.$/,
+    /^wrong: It follows another primary: it has system_identifier (\d+), this one (?!\1)\d+\.$/,
+  );
+});
+
+test('farebox doctor knows a standby after a failover that follows, and one that does not', async (t) => {
+  const own = mkdtempSync(join(tmpdir(), 'farebox-failover-'));
+  chmodSync(own, 0o711);
+  const { primary, standby } = await startServers(own, true);
+  const running = new Set([primary, standby!]);
+  t.after(async () => {
+    for (const each of running) await each.stop();
+    rmSync(own, { recursive: true, force: true });
+  });
+  const usual = process.env.FAREBOX_TEST_DATABASE;
+  process.env.FAREBOX_TEST_DATABASE = urlOf(primary);
+  const { db, url } = await testDatabase();
+  if (usual === undefined) delete process.env.FAREBOX_TEST_DATABASE;
+  else process.env.FAREBOX_TEST_DATABASE = usual;
+  const on = (server: Servers['primary'], role = 'farebox') =>
+    urlOf(server)
+      .replace(/[^/]*$/, url.split('/').at(-1)!)
+      .replace(/\/\/[^@]+@/, `//${role}@`);
+  const [row] = await db.run<{ schema: string }>(sql`select current_schema() as schema`);
+  for (const text of [
+    `insert into installation (id, beat, beat_at, writer, database_oid)
+      values (gen_random_uuid(), 0, now(), pg_current_xact_id(), 1)`,
+    'create role reader login',
+    `grant select on all tables in schema ${row!.schema} to reader`,
+    'alter system reset synchronous_standby_names',
+  ])
+    await db.run(rawSql(text));
+  await db.close();
+  const settings = { FAREBOX_UNSAFE_DATABASE: 'on', FAREBOX_WEB: 'off' };
+  const place = placeFor(t, settings);
+  const says = async (read: string, from = standby!) => {
+    const env = { DATABASE_URL: on(from), DATABASE_READ_URL: read };
+    const ran = await place.run(['doctor', '--json'], env);
+    return ran.json.checks.find((each: any) => each.check === 'standby').says;
+  };
+  const follows = /^It is [\d.]+ s behind the primary; /;
+  await primary.stop();
+  running.delete(primary);
+  const former = join(own, 'former');
+  execFileSync('cp', ['-a', join(own, 'data'), former]);
+  await onServer(standby!, 'select pg_promote()');
+  writeFileSync(join(primary.cluster, 'standby.signal'), '');
+  const follower = await followPrimary(own, standby!, 'data');
+  running.add(follower);
+  await until('it follows', async () => follows.test(await says(on(follower))));
+  assert.match(await says(on(follower, 'reader')), follows);
+  // The former primary came back, and its services have not heard of the failover.
+  const back = await startEmbedded({ dataDir: former });
+  running.add(back);
+  await onServer(standby!, 'create role newer');
+  await until('the follower has it', async () =>
+    (await says(on(follower), back)).startsWith(
+      'It follows another primary: it has timeline 2, this one 1',
+    ),
   );
 });
 

@@ -7,7 +7,7 @@ import { countLiving } from '../../db/processes.ts';
 import { readLeftWork } from '../../db/requests/queue.ts';
 import { schemaNumber } from '../../db/schema.ts';
 import { readServerHealth, type ServerHealth } from '../../db/server-health.ts';
-import { listUnreadable, lookAt, readOrigin, readPosition } from '../../db/standby.ts';
+import { listUnreadable, lookAt, readOrigin, readPosition, type Origin } from '../../db/standby.ts';
 import { readUpstreamStates } from '../../db/upstreams/states.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { codeOf, messageOf } from '../../lib/unknown.ts';
@@ -107,7 +107,7 @@ function ofIndexes({ invalid_indexes: names }: ServerHealth): Diagnosis[] {
   );
 }
 
-function ofTransactions({ transaction_seconds, frozen_age }: ServerHealth): Diagnosis {
+function ofTransactions({ transaction_seconds, sees_all, frozen_age }: ServerHealth): Diagnosis {
   const make = findingsOf('transactions');
   if (frozen_age > frozenAgeMax)
     return make.wrong(
@@ -119,7 +119,11 @@ function ofTransactions({ transaction_seconds, frozen_age }: ServerHealth): Diag
       `A transaction has been open for ${seconds(transaction_seconds)}: nothing is cleaned up behind it.`,
       'Find it in pg_stat_activity (xact_start), and end it.',
     );
-  return make.fine('None is open for long.');
+  return make.fine(
+    sees_all
+      ? 'None is open for long.'
+      : 'None of this role is open for long; to see those of others it needs pg_read_all_stats.',
+  );
 }
 
 function ofBackups({ archives, archived_at, archive_failed_at }: ServerHealth): Diagnosis {
@@ -208,8 +212,9 @@ async function checkStandby(
     const why = whyUnused(look, limits);
     if (why !== null) return [make.wrong(unusedWords[why], todo)];
     const [own, its] = await Promise.all([readOrigin(db), readOrigin(eye)]);
-    if (own !== null && its !== null && own !== its)
-      return [make.wrong(`It follows another primary: it has ${its}, this one ${own}.`, todo)];
+    const differs = differenceOf(own, its);
+    if (differs !== null)
+      return [make.wrong(`It follows another primary: it has ${differs}.`, todo)];
     const { connections, connections_max: max } = await readServerHealth(eye);
     const says = `It is ${look.lag_seconds!.toFixed(1)} s behind the primary; ${connections} of its ${max} connections are open.`;
     const full = 'Raise max_connections there, or lower FAREBOX_DATABASE_POOL.';
@@ -219,6 +224,15 @@ async function checkStandby(
   } finally {
     await eye.close();
   }
+}
+
+function differenceOf(own: Origin | null, its: Origin | null): string | null {
+  for (const name of ['system_identifier', 'timeline'] as const) {
+    const [here, there] = [own?.[name] ?? null, its?.[name] ?? null];
+    if (here !== null && there !== null && here !== there)
+      return `${name} ${there}, this one ${here}`;
+  }
+  return null;
 }
 
 /** Everyone who has read the trial's password could run the service. */
