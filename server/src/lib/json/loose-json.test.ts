@@ -14,15 +14,18 @@ function read(pieces: readonly string[]) {
 const signs = `{ } [ ] : , " ' \\ u 1 a é . - + True null NaN x4 00e9 json \`\`\` {"a":1`.split(
   ' ',
 );
+const halves = ['\\ud83d', '\\uDE00', '\ud83d', '\ude00', '😀'];
 const texts = fc
-  .array(fc.constantFrom(...signs, ' ', '\n', '\0', '{"a":', '"k":'), { maxLength: 20 })
+  .array(fc.constantFrom(...signs, ...halves, ' ', '\n', '\0', '{"a":', '"k":'), { maxLength: 20 })
   .map((all) => all.join(''));
 
 test('whatever is complete parses, and no cut between pieces changes it', () => {
   const property = fc.property(texts, (text) => {
     const whole = read([text]);
     assert.deepEqual(read(text.split('')), whole);
-    if (whole.isComplete) JSON.parse(whole.strict);
+    assert.ok(whole.strict.isWellFormed());
+    if (whole.isComplete)
+      assert.doesNotMatch(JSON.stringify(JSON.parse(whole.strict)), /\\ud[89a-f]/);
   });
   fc.assert(property, { numRuns: 3_000 });
 });
@@ -50,4 +53,26 @@ for (const text of ['{"a" 1}', '{"a":1 "b":2}', '{"a":[1}', '{"a":01}', '{"a":}'
     const { isComplete, strict } = read([text]);
     assert.equal(isComplete, false);
     assert.ok(text.startsWith(strict) || strict === '{"a"');
+  });
+
+for (const [text, meant] of [
+  [String.raw`\ud83d\ude00`, '😀'],
+  [String.raw`\uD83D\uDE00!`, '😀!'],
+  ['\ud83d\\ude00', '😀'],
+  ['\\ud83d\ude00', '😀'],
+  ['😀', '😀'],
+  [String.raw`\ud83d`, '\ufffd'],
+  [String.raw`\ud83d\n`, '\ufffd\n'],
+  [String.raw`\ud83d\x41`, '\ufffdA'],
+  [String.raw`\ud83d\ud83d\ude00`, '\ufffd😀'],
+  [String.raw`\ude00\ud83d`, '\ufffd\ufffd'],
+  ['\ud83dx\ude00', '\ufffdx\ufffd'],
+  [String.raw`\\ud83d\\ude00`, String.raw`\ud83d\ude00`],
+] as const)
+  test(`${JSON.stringify(text)} is ${JSON.stringify(meant)}, however it is cut`, () => {
+    const all = `{"a":"${text}"}`;
+    for (let at = 0; at <= all.length; at++) {
+      const { strict, isComplete } = read([all.slice(0, at), all.slice(at)]);
+      assert.deepEqual([JSON.parse(strict), isComplete], [{ a: meant }, true]);
+    }
   });

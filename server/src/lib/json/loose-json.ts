@@ -1,11 +1,14 @@
-/** No quote, escape or control sign: most of any text. */
-const plain = /[^"'\\\p{Cc}]+/uy;
+/** No quote, escape, control sign or half of a character: most of any text. */
+const plain = /[^"'\\\p{Cc}\p{Cs}]+/uy;
 const word = /[\w.+-]+/y;
 /** A word before the value, such as `json`, perhaps with the marks of a code block. */
 const heading = /^\s*(?:```)?\w*\s*$/;
 const headMaxChars = 64;
 const openEscape = /^\\(?:u[\da-fA-F]{0,3}|x[\da-fA-F]?)?$/;
 const validEscape = /^\\(?:["\\/bfnrt]|u[\da-fA-F]{4})$/;
+/** Halves of a character beyond 16 bits, as escapes or by themselves. */
+const firstHalf = /^(?:\\u[dD][89abAB]|[\ud800-\udbff]$)/;
+const secondHalf = /^(?:\\u[dD][c-fC-F]|[\udc00-\udfff]$)/;
 const validNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** Values as JSON, Python and JavaScript write them. */
 const literals = new Map(
@@ -29,6 +32,8 @@ export class LooseJson {
   #first = '';
   #quote = '';
   #escape = '';
+  /** The first half of a character, of which the second may come. */
+  #half = '';
   #bare = '';
   /** A comma and the space after it, which are dropped before an end. */
   #comma = '';
@@ -108,9 +113,22 @@ export class LooseJson {
     const isHex = /^\\x[\da-fA-F]{2}$/.test(escape);
     const known = isHex ? `\\u00${escape.slice(2)}` : validEscape.test(escape) ? escape : null;
     // Another sign stands for itself, as in a path of Windows.
-    if (known === null && sign !== "'") this.#strict += `\\\\${escape.slice(1, -1)}`;
-    else this.#strict += known ?? sign;
+    if (known === null && sign !== "'") this.#addText(`\\\\${escape.slice(1, -1)}`);
+    else this.#addText(known ?? sign);
     return known === null && sign !== "'" ? at : at + 1;
+  }
+
+  /** Adds signs of a text, or an escape. Half a character alone is none, and clients fail at it. */
+  #addText(text: string): void {
+    const half = this.#half;
+    const isSecond = secondHalf.test(text);
+    this.#half = firstHalf.test(text) ? text : '';
+    if (half !== '' && isSecond)
+      this.#strict += half.length === text.length ? half + text : escaped(half) + escaped(text);
+    else {
+      if (half !== '') this.#strict += '\ufffd';
+      if (this.#half === '') this.#strict += isSecond ? '\ufffd' : text;
+    }
   }
 
   #readText(piece: string, at: number): number {
@@ -120,15 +138,15 @@ export class LooseJson {
     plain.lastIndex = at;
     const run = plain.exec(piece)?.[0] ?? sign;
     if (sign === '\\' && /["\\/bfnrt]/.test(piece[at + 1] ?? '')) {
-      this.#strict += sign + piece[at + 1];
+      this.#addText(sign + piece[at + 1]);
       return at + 2;
     }
     if (sign === '\\') this.#escape = sign;
     else if (sign === this.#quote) {
-      this.#strict += '"';
+      this.#addText('"');
       this.#quote = '';
       this.#endText();
-    } else this.#strict += run === sign ? JSON.stringify(sign).slice(1, -1) : run;
+    } else this.#addText(run === sign && !/\p{Cs}/u.test(sign) ? escaped(sign) : run);
     return at + run.length;
   }
 
@@ -184,6 +202,11 @@ export class LooseJson {
       this.#place = this.#closers.at(-1) === '}' ? 'key' : 'value';
     } else this.#isStuck = true;
   }
+}
+
+/** A sign as the escape that stands for it in a text, if it needs one; an escape as it is. */
+function escaped(sign: string): string {
+  return sign.length === 1 ? JSON.stringify(sign).slice(1, -1) : sign;
 }
 
 /** The objects in a text, as strict JSON, and whether the last one lacks its end. */
