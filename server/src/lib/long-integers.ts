@@ -32,7 +32,7 @@ export function verbatimJson(text: string): unknown {
   return mayBeLost.test(text) ? JSON.parse(text, keepNumber) : exactJson(text);
 }
 
-const mayBeLost = /\d[\d.]{18}|\d[eE][+-]?\d{3}/;
+const mayBeLost = /\d[\d.]{16}|\d[eE][+-]?\d{3}/;
 
 export function isLong(value: unknown): value is LongInteger {
   // Raw JSON values have no prototype. Nearly all others have, which takes less time to see.
@@ -83,16 +83,23 @@ function some(value: unknown, test: (value: unknown) => boolean): boolean {
   return false;
 }
 
-/** A whole number, also as `9007199254740993.0` or `9.007199254740993e15`. */
-const wholeForm = /^(-?\d+)(?:\.(\d*?)0*)?(?:e\+?(\d{1,2}))?$/i;
+/** A number, such as `9007199254740993.0`, `9.007199254740993e15` or `90071992547409930e-1`. */
+const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,2}))?$/i;
 
 /** Null for what is no integer, and for exponents from 1e21 on, which are hardly meant exactly. */
 function wholeIn(source: string): string | null {
-  const [, whole, part = '', zeros] = wholeForm.exec(source) ?? [];
+  const [, sign, whole, part = '', exponent = '0'] = numberForm.exec(source) ?? [];
   if (whole === undefined) return null;
-  const digits = (whole + part.padEnd(Number(zeros ?? 0), '0')).replace(/^(-?)0+(?=\d)/, '$1');
-  const isWhole = part.length <= Number(zeros ?? 0);
-  return isWhole && (zeros === undefined || digits.length <= 21) ? digits : null;
+  const all = whole + part;
+  const point = Math.max(0, whole.length + Number(exponent));
+  const digits =
+    sign +
+    all
+      .slice(0, point)
+      .padEnd(point, '0')
+      .replace(/^0+(?=\d)/, '');
+  const isWhole = /^0*$/.test(all.slice(point));
+  return isWhole && (Number(exponent) <= 0 || digits.length <= 21) ? digits : null;
 }
 
 function keepLong(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
@@ -104,8 +111,11 @@ function keepLong(_name: string, value: unknown, { source }: { source?: string }
 function keepNumber(name: string, value: unknown, context: { source?: string } = {}): unknown {
   const { source } = context;
   if (typeof value !== 'number' || source === undefined) return value;
-  if (value !== 0 && Number.isInteger(value)) return keepLong(name, value, context);
+  const isInteger = value !== 0 && Number.isInteger(value);
+  if (isInteger && wholeIn(source) !== null) return keepLong(name, value, context);
   const [, digits = ''] = /^[-0.]*([\d.]*)/.exec(source) ?? [];
-  const isLost = !Number.isFinite(value) || digits.length > 18 || (value === 0 && digits !== '');
+  // It was rounded to an integer.
+  const isRounded = value === 0 ? digits !== '' : isInteger && Math.abs(value) < 1e20;
+  const isLost = !Number.isFinite(value) || digits.length > 18 || isRounded;
   return isLost ? JSON.rawJSON(source) : value;
 }
