@@ -32,6 +32,10 @@ const rows: Record<string, Row> = {
   /** Learns what the server refuses otherwise. */
   habits: { adapter: 'openai' },
   mistral: { adapter: 'openai' },
+  schemas: { adapter: 'openai' },
+  'schemas-gemini': { adapter: 'openai' },
+  'schemas-reply': { adapter: 'openai' },
+  'schemas-responses': { adapter: 'openai', options: '{ api: responses }' },
   templates: { adapter: 'openai' },
   groq: { adapter: 'openai', options: '{ message_fields: [name] }' },
   openai: { adapter: 'openai', options: '{ developer_role: true, custom_tools: true }' },

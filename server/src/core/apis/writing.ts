@@ -3,7 +3,7 @@ import { isObject, isWithinDepth, type Json } from '../../lib/json.ts';
 import { verbatimJson } from '../../lib/long-integers.ts';
 import type { ApiName, Block, CallBlock, Conversation, Media, Tool } from '../chat/conversation.ts';
 import { givenFields, isFilled } from '../check.ts';
-import { cacheMark } from '../chat/optional-fields.ts';
+import { cacheMark, habits } from '../chat/optional-fields.ts';
 import type { ReplyContext, ApiDialect, WrittenCall } from './api.ts';
 import { depthMax } from './reading/pieces.ts';
 
@@ -159,6 +159,47 @@ export function addressOf({ from, type, value }: Media): string {
 
 /** Services refuse a schema that has another type, or none. */
 export const anyObject: Json = { type: 'object', properties: {} };
+
+/** Words with a schema or a list of them, and words with schemas by their names. */
+const ofSchema = new Set(
+  'items prefixItems contains propertyNames not if then else anyOf oneOf allOf'.split(' '),
+);
+const ofSchemas = new Set(
+  'properties patternProperties dependentSchemas $defs definitions'.split(' '),
+);
+
+/** The conversation, if need be without `true` and `false` as schemas. */
+export function schemasFor(conversation: Conversation, found: ReadonlySet<string>): Conversation {
+  if (!found.has(habits.schemas)) return conversation;
+  const { format, tools } = conversation;
+  return {
+    ...conversation,
+    format: format?.type === 'schema' ? { ...format, schema: plainly(format.schema) } : format,
+    tools: tools.map((tool) => ({
+      ...tool,
+      parameters: tool.parameters && plainly(tool.parameters),
+    })),
+  };
+}
+
+function plainly(schema: Json): Json {
+  return mapped(schema, (value, name) => {
+    if (ofSchema.has(name)) return plainSchema(value);
+    return ofSchemas.has(name) && isObject(value) ? mapped(value, plainSchema) : value;
+  });
+}
+
+function plainSchema(schema: unknown): unknown {
+  if (typeof schema === 'boolean') return schema ? {} : { not: {} };
+  if (Array.isArray(schema)) return schema.map(plainSchema);
+  return isObject(schema) ? plainly(schema) : schema;
+}
+
+function mapped(object: Json, change: (value: unknown, name: string) => unknown): Json {
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [name, change(value, name)]),
+  );
+}
 
 /** The names of the tools whose input is a text. */
 function customNames(tools: readonly Tool[]): Set<string> {

@@ -40,6 +40,7 @@ export const optionalNames: readonly string[] = [...Object.keys(optionalFields),
  * In place of fields: what the server has refused otherwise. Templates of some models refuse a
  * message of the system behind others, and two messages of one side. Mistral refuses ids of calls
  * that have no 9 characters, a user directly behind a tool, and an unmarked beginning of an answer.
+ * Moonshot and Gemini refuse `true` and `false` in place of a schema.
  */
 export const habits = {
   systemFirst: 'system first',
@@ -47,6 +48,7 @@ export const habits = {
   shortIds: 'ids of 9',
   answerFirst: 'an answer behind results',
   prefix: 'a marked prefix',
+  schemas: 'objects as schemas',
 } as const;
 
 /** Fields of a message that an upstream's definition may list. */

@@ -1,6 +1,6 @@
 import { readReply, readWhole, ReplyBroken, type WholeReply } from '../../core/apis/read-reply.ts';
 import type { CallSettings, ApiDialect, OpenReader, WrittenCall } from '../../core/apis/api.ts';
-import { replyContextOf } from '../../core/apis/writing.ts';
+import { replyContextOf, schemasFor } from '../../core/apis/writing.ts';
 import type { Conversation } from '../../core/chat/conversation.ts';
 import { habits } from '../../core/chat/optional-fields.ts';
 import type { ReplyEvent } from '../../core/chat/reply.ts';
@@ -99,7 +99,7 @@ export function createChat(
     const write = (conversation: Conversation) => {
       const message_fields = taken(form.dialect.message_fields, refused);
       const dialect = { ...form.dialect, cacheControl, message_fields };
-      const written = form.write(conversation, call, dialect);
+      const written = form.write(schemasFor(conversation, message_fields), call, dialect);
       return { conversation, written, sent: body.write(written.body) };
     };
     let made: ReturnType<typeof write>;
@@ -166,6 +166,10 @@ const habitWords: readonly [habit: string, words: RegExp][] = [
   ],
   [habits.answerFirst, /^unexpected role 'user' after role 'tool'/i],
   [habits.prefix, /^expected last role .{0,40}assistant with prefix/i],
+  [
+    habits.schemas,
+    /^.{0,250}property schema for '.{1,100}' must be an object|^invalid value at '.{1,200}\.value' \(.{0,100}schema\), (?:true|false)/is,
+  ],
   [habits.shortIds, /^tool call id\b.{0,200} must be .{0,60}length of 9/i],
 ];
 
