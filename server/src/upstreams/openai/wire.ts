@@ -172,7 +172,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
     /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit|not_enough_(balance|quota)|(pack|charge_?resource)_?exhausted|service_?not_?activated|blocked_api_access/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|(user quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|((user|token) quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
   ],
   [
     401,
@@ -193,6 +193,10 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
 
 /** Statuses that servers also give for other reasons than the call's. */
 const unclear = new Set([400, 404, 412, 424, 498, 500, 502, 504]);
+/** Names a key and a limit that was reached, and does not call the key itself wrong. */
+const ofKeyLimit =
+  /^(?!.*\b(?:invalid|incorrect|expired|revoked)\b)(?=.*(?:\b(?:api[ -]?key|(?:this|your|the) (?:key|token))\b|令牌)).*(?:(?:exceed|reach|exhaust|used up|(?:ran|run|is) out of|\bhit\b|no remaining).{0,60}(?:quota|limit|budget|credit|balance)|(?:quota|limit|budget|credit|balance|额度|余额).{0,60}(?:exceed|reach|exhaust|used up|not enough|不足|用尽))/is;
+const ofMoney = /spend|budget|credit|balance|额度|余额/i;
 /** Statuses that an error by 403 may mean although the key is right. */
 const ofQuotas = [402, 429];
 /** Statuses of the operator's key and limits, which gateways may state in an error by 400. */
@@ -211,6 +215,8 @@ function meantStatus(status: number, error: Json): number {
   const possible = unclear.has(status) ? blames : blames.filter(([each]) => named.includes(each));
   const known = possible.find(([, code, words]) => code.test(codes) || words.test(message));
   if (known) return known[0];
+  if (status === 403 && ofKeyLimit.test(message.slice(0, 300)))
+    return ofMoney.test(message) ? 402 : 429;
   const stated = Number(error.code);
   if (status === 400 && ofOperator.has(stated)) return stated;
   const isCallers = blamesCall(error, message) && !accountToBlame.test(message);
