@@ -26,7 +26,8 @@ export const verbs = {
       });
       const { orphans, bytes, removed, failed, unknown } = json;
       const text = `${countText(orphans, 'object')} that nothing uses: ${bytes} bytes; removed: ${removed}; could not be removed: ${failed}. Not of this database: ${unknown}.`;
-      return { json, text: json.data.length === 0 ? text : `${shown}\n${text}` };
+      const whole = json.data.length === 0 ? text : `${shown}\n${text}`;
+      return { json, text: whole, exit: failed === 0 ? 0 : 1 };
     },
   ),
 };

@@ -2,6 +2,7 @@ import { restoredWhy } from '../core/restored.ts';
 import * as installation from '../db/installation.ts';
 import { findNames } from '../db/stored-names.ts';
 import type { Database } from '../lib/sql/sql.ts';
+import { messageOf } from '../lib/unknown.ts';
 import type { ListedObject, Storage } from '../storage/storage.ts';
 import { CommandFailed } from './refused.ts';
 
@@ -32,7 +33,7 @@ export async function findOrphans(
   const data: (ListedObject & { removed: boolean })[] = [];
   const sum = { orphans: 0, bytes: 0, removed: 0, failed: 0, unknown: 0 };
   for (const prefix of ['outputs', 'files', 'probe'])
-    for await (const page of storage.list(prefix)) {
+    for await (const page of pagesOf(storage, prefix)) {
       const { orphans, unknown } = await judge(db, page);
       sum.unknown += unknown;
       for (const object of orphans) {
@@ -49,12 +50,20 @@ export async function findOrphans(
   return { ...sum, data };
 }
 
+async function* pagesOf(storage: Pick<Storage, 'list'>, prefix: string) {
+  try {
+    yield* storage.list(prefix);
+  } catch (cause) {
+    const message = `The storage does not list its objects: ${messageOf(cause)}`;
+    throw new CommandFailed(message, { cause });
+  }
+}
+
 async function isRestored(db: Database): Promise<boolean> {
   const row = await installation.find(db);
   if (row === null) return false;
-  return (
-    row.held_since !== null || restoredWhy(row, null, await installation.readTimeline(db)) !== null
-  );
+  const timeline = await installation.readTimeline(db).catch(() => null);
+  return row.held_since !== null || restoredWhy(row, null, timeline) !== null;
 }
 
 function isDone(work: Promise<void>): Promise<boolean> {

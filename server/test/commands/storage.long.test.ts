@@ -13,6 +13,7 @@ import { startService, type Service, type TestAccount } from '../kit/service.ts'
 import * as kit from '../kit/swift.ts';
 import { before } from '../kit/with-service.ts';
 import { chunked } from '../storage/conformance.ts';
+import { credentials, S3Server } from '../storage/s3-server.ts';
 import { assertSaid, placeFor, type Place } from './cli.ts';
 
 /** Objects that no row names, on a disk and in a store of S3 that others wrote. */
@@ -80,6 +81,54 @@ describe('farebox storage orphans on a disk', () => {
     assertSaid(await place.run(['storage', 'orphans', '--remove']), /is a restored copy/);
     assert.equal((await run()).orphans, 4);
     assert.deepEqual(await keys(), before_);
+  });
+
+  test('on one that was recovered to a point in time they are not removed either', async (t) => {
+    const { service, place, run, keys } = await use(t);
+    await age(2 * dayMs);
+    const before_ = await keys();
+    await service.db.run(sql`update installation set held_since = null, held_why = null,
+      timeline = timeline + 7, writer = pg_current_xact_id(), beat_at = now() - interval '10 min'`);
+    assertSaid(await place.run(['storage', 'orphans', '--remove']), /is a restored copy/);
+    assert.equal((await run()).orphans, 4);
+    assert.deepEqual(await keys(), before_);
+  });
+});
+
+describe('farebox storage orphans in a store that refuses', () => {
+  const store = new S3Server();
+  after(() => store.close());
+  const use = world(async () => {
+    const [scheme, rest] = (await store.listen()).split('://');
+    const user = Object.values(credentials).map(encodeURIComponent).join(':');
+    return `s3+${scheme}://${user}@${rest}?region=eu-test-1`;
+  });
+  const denied = { status: 403, code: 'AccessDenied' };
+
+  test('one removal keeps the others, and says how many failed', async (t) => {
+    const { place, run, strays, foreign, named, keys } = await use(t);
+    store.modified = new Date(Date.now() - 2 * dayMs);
+    const locked = strays[1]!;
+    store.before = ({ method, key }) => (method === 'DELETE' && key === locked ? denied : null);
+    const human = await place.run(['storage', 'orphans', '--remove']);
+    assert.match(human.stdout, /; removed: 3; could not be removed: 1\./);
+    assert.equal(human.code, 1, 'something is left');
+    store.before = () => null;
+    assert.deepEqual(await keys(), [...named, ...foreign, locked].sort());
+    assert.equal((await run('--remove')).removed, 1);
+  });
+
+  test('a list says so in one line, also after a first page', async (t) => {
+    const { place, keys } = await use(t);
+    const before_ = await keys();
+    for (const answered of [0, 1]) {
+      let lists = 0;
+      store.before = ({ query }) => ('list-type' in query && ++lists > answered ? denied : null);
+      const refused = await place.run(['storage', 'orphans', '--remove']);
+      assertSaid(refused, /^The storage does not list its objects: S3 answered 403 AccessDenied/);
+    }
+    store.before = () => null;
+    assert.ok((await keys()).length < before_.length);
   });
 });
 

@@ -39,6 +39,8 @@ export class S3Server {
   readonly calls: S3Call[] = [];
   /** Runs before a call is served; may delay the call or return a fault. */
   before: (call: S3Call) => Fault | Promise<Fault> = () => null;
+  /** When lists say that the objects were stored; null: now. */
+  modified: Date | null = null;
   readonly #options: Required<S3ServerOptions>;
   readonly #http = createServer((req, res) => void this.#serve(req, res));
 
@@ -130,7 +132,7 @@ export class S3Server {
     const page = left.slice(0, size);
     const more = left.length > size;
     const token = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
-    const at = `<LastModified>${new Date().toISOString()}</LastModified>`;
+    const at = `<LastModified>${(this.modified ?? new Date()).toISOString()}</LastModified>`;
     const contents = page.map(
       (key) =>
         `<Contents><Key>${key}</Key>${at}<Size>${this.objects.get(key)!.length}</Size></Contents>`,
