@@ -36,7 +36,8 @@ export function callPieces(calls: Calls) {
     // A value that grows is compared as it is merged.
     if (!(piece.isValue && last.isValue()) && isRepeat(last, piece)) return;
     last.add(piece);
-    if (piece.id !== '' && !byId.has(piece.id)) byId.set(piece.id, last);
+    // Pieces of several calls may have the same id, when it is that of none.
+    if (piece.id !== '' && last.id === piece.id && !byId.has(piece.id)) byId.set(piece.id, last);
   }
 
   function addPieces(all: SentCall[], list: Json[]): void {
