@@ -32,9 +32,8 @@ export function callPieces(calls: Calls) {
 
   function addPiece(piece: SentCall, index: number | null, known: number): void {
     last = callOf(piece, index, known);
-    if (last === undefined) return;
     // A value that grows is compared as it is merged.
-    if (!(piece.isValue && last.isValue()) && isRepeat(last, piece)) return;
+    if (!last || (!(piece.isValue && last.isValue()) && isRepeat(last, piece))) return;
     last.add(piece);
     // Pieces of several calls may have the same id, when it is that of none.
     if (piece.id !== '' && last.id === piece.id && !byId.has(piece.id)) byId.set(piece.id, last);
@@ -43,8 +42,8 @@ export function callPieces(calls: Calls) {
   function addPieces(all: SentCall[], list: Json[]): void {
     const known = calls.all.length;
     for (const [position, piece] of all.entries()) {
-      const index = pieces.wholeNumberIn(list[position]!.index);
-      addPiece(piece, index ?? (all.length > 1 ? position : null), known);
+      const place = all.length > 1 ? position : null;
+      addPiece(piece, pieces.wholeNumberIn(list[position]!.index) ?? place, known);
     }
   }
 
