@@ -32,7 +32,7 @@ export function verbatimJson(text: string): unknown {
   return mayBeLost.test(text) ? JSON.parse(text, keepNumber) : exactJson(text);
 }
 
-const mayBeLost = /\d[\d.]{16}|\d[eE][+-]?\d{3}/;
+const mayBeLost = /\d[\d.]{18}|(?<![\d.])\d{16}[\d.]|\d[eE][+-]?\d{3}/;
 
 export function isLong(value: unknown): value is LongInteger {
   // Raw JSON values have no prototype. Nearly all others have, which takes less time to see.
