@@ -10,7 +10,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { fieldOf } from '../../src/lib/unknown.ts';
 import { until } from '../kit/until.ts';
 import { assertSaid, call, farebox, placeFor, untilReady, type RunningService } from './cli.ts';
-import { openCompany, type Company } from './serve-kit.ts';
+import { isAlive, openCompany, type Company } from './serve-kit.ts';
 
 /** `serve --processes`: one address, several processes. */
 
@@ -179,15 +179,6 @@ function serves(service: RunningService, number: number): boolean {
 function processOfCalls(service: RunningService): Map<string, number> {
   const calls = linesOf(service).filter(({ msg }) => msg === 'call');
   return new Map(calls.map(({ call_id, process }) => [call_id, process]));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function figuresOf({ base }: RunningService): Promise<string> {

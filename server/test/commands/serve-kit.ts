@@ -63,3 +63,12 @@ export async function openCompany(): Promise<Company> {
     },
   };
 }
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -7,8 +8,17 @@ import { sign } from '../../src/core/request/signature.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { until } from '../kit/until.ts';
 import { S3Server } from '../storage/s3-server.ts';
-import { assertNoPostgres, assertSaid, call, outputOf, placeFor, reaches, submit } from './cli.ts';
-import { endsInOrder, openCompany, secret, type Company } from './serve-kit.ts';
+import {
+  assertNoPostgres,
+  assertSaid,
+  call,
+  farebox,
+  outputOf,
+  placeFor,
+  reaches,
+  submit,
+} from './cli.ts';
+import { endsInOrder, isAlive, openCompany, secret, type Company } from './serve-kit.ts';
 
 describe('on the embedded database', () => {
   test('an unusable folder or catalog is named in words, and nothing is left running', async (t) => {
@@ -59,6 +69,39 @@ describe('on a database of its own', () => {
         assert.equal((await call(running.base, 'GET', '/readyz', null)).status, 200);
       assert.doesNotMatch(running.stderr(), /"stopping"/);
       assert.equal((await running.end('SIGTERM')).code, 0, running.stderr());
+    });
+
+  for (const command of ['serve', 'serve --processes 2', 'worker'])
+    test(`a terminal that closes ends ${command} in order`, async (t) => {
+      // Another `script` than that of Linux has other options.
+      if (process.platform !== 'linux') return t.skip('not run: script');
+      const place = placeFor(t, company.env);
+      const file = (name: string) => path.join(place.dir, '..', name);
+      const line = `"${process.execPath}" "${farebox}" ${command} --json >said 2>log; true`;
+      const terminal = spawn('script', ['-qfc', line, '/dev/null'], {
+        cwd: path.join(place.dir, '..'),
+        env: { ...place.env, FAREBOX_SANDBOX: 'on' },
+        stdio: ['pipe', 'ignore', 'inherit'],
+      });
+      t.after(() => terminal.kill('SIGKILL'));
+      const read = (name: string) =>
+        fs.existsSync(file(name)) ? fs.readFileSync(file(name), 'utf8') : '';
+      await until('it runs', () => read('said').endsWith('}\n'));
+      const { pid } = JSON.parse(read('said')) as { pid: number };
+      t.after(() => isAlive(pid) && process.kill(pid, 'SIGTERM'));
+      terminal.kill('SIGKILL');
+      await until('it has ended', () => !isAlive(pid));
+      const lines = read('log')
+        .trim()
+        .split('\n')
+        .map((each) => JSON.parse(each));
+      assert.equal(lines.at(-1).msg, 'stopped', read('log'));
+      const starts = lines.filter(({ msg }) => msg === 'started').length;
+      assert.equal(
+        lines.filter(({ msg }) => msg === 'stopped').length,
+        starts + Number(starts > 1),
+      );
+      assert.doesNotMatch(read('log'), /restart|"level":50/);
     });
 
   test('a worker completes waiting requests without a service, and serves only its health', async (t) => {

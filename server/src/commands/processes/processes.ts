@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
+import { isatty } from 'node:tty';
 import type { Config } from '../../config.ts';
 import { addressOf } from '../../lib/address-of.ts';
 import { createLog } from '../../lib/log.ts';
@@ -33,7 +34,12 @@ export async function serveByProcesses(
   const close = () => listeners.forEach((listener) => listener.close());
   const fleet = new Fleet({ log, onFull: close, worker, json, address: { host, port } });
   for (const listener of listeners) listener.on('connection', (socket) => fleet.give(socket));
-  process.on('SIGHUP', () => fleet.replaceAll());
+  const { isTTY } = process.stdin;
+  process.on('SIGHUP', () => {
+    // A terminal that closes is none from then on, and ends what runs in it.
+    if (isTTY && !isatty(0)) process.kill(process.pid, 'SIGTERM');
+    else fleet.replaceAll();
+  });
   try {
     const stopped = await Promise.race([asked, fleet.start(count)]);
     if (stopped === undefined) {
