@@ -6,6 +6,23 @@ import { throttleLog } from './lib/log-throttle.ts';
 import type { Fetch } from './lib/outbound/fetch.ts';
 import type { Tracer } from './lib/trace.ts';
 
+const load = () => import('./lib/open-tracer.ts');
+
+function collectorOf(config: Config) {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = config;
+  if (endpoint === null) return null;
+  return { url: `${endpoint.replace(/\/+$/, '')}/v1/traces`, headers: headers ?? {} };
+}
+
+/** Sends no span. False: no collector is configured. Throws if it does not answer as it should. */
+export async function tryCollector(config: Config, fetch: Fetch): Promise<boolean> {
+  const collector = collectorOf(config);
+  if (collector === null) return false;
+  const { sendSpans } = await load();
+  await sendSpans({ ...collector, fetch }, Buffer.from('{"resourceSpans":[]}'));
+  return true;
+}
+
 /** Null, and no package loaded, if no collector is configured. */
 export async function openTraces(
   config: Config,
@@ -13,13 +30,12 @@ export async function openTraces(
   log: Logger,
   gatherMs: number,
 ): Promise<Tracer | null> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = config;
-  if (endpoint === null) return null;
-  for (const value of Object.values(headers ?? {})) value.split(/\s+/).forEach(hideInLogs);
-  const { openTracer } = await import('./lib/open-tracer.ts');
+  const collector = collectorOf(config);
+  if (collector === null) return null;
+  for (const value of Object.values(collector.headers)) value.split(/\s+/).forEach(hideInLogs);
+  const { openTracer } = await load();
   return openTracer({
-    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
-    headers: headers ?? {},
+    ...collector,
     resource: {
       'host.name': hostname(),
       'process.pid': String(process.pid),

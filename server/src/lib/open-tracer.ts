@@ -122,23 +122,28 @@ export async function openTracer(options: TracerOptions): Promise<Tracer> {
   };
 }
 
+/** Throws if the collector does not take them. */
+export async function sendSpans(
+  { url, headers, fetch }: Pick<TracerOptions, 'url' | 'headers' | 'fetch'>,
+  body: Uint8Array,
+): Promise<void> {
+  const { status } = await fetch.request({
+    url,
+    method: 'POST',
+    headers: { 'user-agent': 'farebox', ...headers, 'content-type': 'application/json' },
+    body,
+    maxBytes: answerBytes,
+    timeoutMs: sendMs,
+  });
+  if (!isSuccess(status)) throw new Error(`the receiver answered ${status}`);
+}
+
 /** A batch that is not taken is lost: the next ones need the memory. */
-function exporterTo({ url, headers, fetch, onError }: TracerOptions, otel: Otel): SpanExporter {
+function exporterTo({ onError, ...collector }: TracerOptions, otel: Otel): SpanExporter {
   const { SUCCESS, FAILED } = otel.core.ExportResultCode;
-  async function send(spans: Spans): Promise<void> {
-    const { status } = await fetch.request({
-      url,
-      method: 'POST',
-      headers: { 'user-agent': 'farebox', ...headers, 'content-type': 'application/json' },
-      body: otel.otlp.JsonTraceSerializer.serializeRequest(spans)!,
-      maxBytes: answerBytes,
-      timeoutMs: sendMs,
-    });
-    if (!isSuccess(status)) throw new Error(`the receiver answered ${status}`);
-  }
   async function report(spans: Spans, done: (result: ExportResult) => void): Promise<void> {
     try {
-      await send(spans);
+      await sendSpans(collector, otel.otlp.JsonTraceSerializer.serializeRequest(spans)!);
     } catch (error) {
       onError(error);
       return done({ code: FAILED, error: errorOf(error) });

@@ -1,5 +1,7 @@
 /** `farebox doctor`: each finding is made real, is found with its remedy, and goes away again. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttp } from 'node:http';
 import { createServer } from 'node:net';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -173,6 +175,28 @@ describe('outside of the database it finds', () => {
     await new Promise((resolve) => void free.close(resolve));
     const url = `smtp://user:the-password-of-mail@127.0.0.1:${port}`;
     await assertOnly(/^mail: The mail server does not take mail: /, { FAREBOX_SMTP_URL: url });
+  });
+
+  test('a collector of traces that is away, refuses, or takes them', async () => {
+    const asked: unknown[] = [];
+    const collector = createHttp((req, reply) => {
+      asked.push([req.method, req.url, req.headers.authorization]);
+      reply.writeHead(req.headers.authorization === 'Bearer right' ? 200 : 401).end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(collector, 'listening');
+    const { port } = collector.address() as { port: number };
+    const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${port}/`;
+    const env = (word: string) => ({
+      OTEL_EXPORTER_OTLP_ENDPOINT,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${word}`,
+    });
+    await assertOnly(/^traces: The collector does not take them: .*401$/, env('wrong'));
+    const found = (await findings(env('right'))).find(({ check }) => check === 'traces');
+    assert.deepEqual(found, { check: 'traces', state: 'fine', says: 'The collector takes them.' });
+    assert.deepEqual(asked.at(-1), ['POST', '/v1/traces', 'Bearer right']);
+    collector.close();
+    collector.closeAllConnections();
+    await assertOnly(/^traces: .*refuses connections|ECONNREFUSED/, env('right'));
   });
 
   inLong('an upstream whose server is away, and a catalog without a live model', async (t) => {

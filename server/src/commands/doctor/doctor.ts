@@ -19,7 +19,7 @@ import type { CommandOutput, Context } from '../output.ts';
 import { inWords } from './attention-words.ts';
 import { checkInside } from './database-checks.ts';
 import { findingsOf, type Diagnosis } from './finding.ts';
-import { checkMail, checkStorage, checkUpstreams } from './outside-checks.ts';
+import { checkCollector, checkMail, checkStorage, checkUpstreams } from './outside-checks.ts';
 import { checkSettings } from './settings-checks.ts';
 
 /** Looks at everything that an operator would look at, and changes nothing. */
@@ -27,9 +27,13 @@ export async function doctor(context: Context): Promise<CommandOutput> {
   const { config } = context;
   const cluster = config.DATABASE_URL === null ? dataDir(config) : null;
   const findings = await withUpstreams(config, async (opened) => {
-    const [stored, mail] = await Promise.all([checkStorage(config, cluster), checkMail(config)]);
+    const outside = await Promise.all([
+      checkStorage(config, cluster),
+      checkMail(config),
+      checkCollector(config),
+    ]);
     const known = await checkDatabase(context, { config, opened });
-    return [...checkSettings(config), ...stored, ...mail, ...known];
+    return [...checkSettings(config), ...outside.flat(), ...known];
   });
   return outputOf(findings.map(withoutSecrets));
 }

@@ -1,9 +1,11 @@
 import type { CheckedFolder } from '../../catalog/check-folder.ts';
 import { ConfigError, type Config } from '../../config.ts';
 import { createMail } from '../../lib/mail.ts';
+import { createFetch } from '../../lib/outbound/fetch.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { withTimeout } from '../../lib/with-timeout.ts';
 import { disksOf, openMedia } from '../../services.ts';
+import { tryCollector } from '../../traces.ts';
 import { checkWritable } from '../../storage/watched.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { isHealthy } from '../../upstreams/check-upstream.ts';
@@ -63,6 +65,20 @@ export async function checkMail(config: Config): Promise<Diagnosis[]> {
         'Correct host, password or TLS of FAREBOX_SMTP_URL.',
       ),
     ];
+  }
+}
+
+export async function checkCollector(config: Config): Promise<Diagnosis[]> {
+  const make = findingsOf('traces');
+  const fetch = createFetch({ guard: false });
+  try {
+    if (!(await tryCollector(config, fetch))) return [];
+    return [make.fine('The collector takes them.')];
+  } catch (error) {
+    const todo = 'Correct OTEL_EXPORTER_OTLP_ENDPOINT or …_HEADERS, or start the collector.';
+    return [make.wrong(`The collector does not take them: ${messageOf(error)}`, todo)];
+  } finally {
+    await fetch.close();
   }
 }
 
