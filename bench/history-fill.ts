@@ -29,6 +29,7 @@ export async function fill(
   db: Database,
   wanted: number,
   tell: (done: number) => void,
+  payloadBytes = 0,
 ): Promise<Large> {
   await db.run(
     rawSql(`create table if not exists bench_fill (
@@ -45,7 +46,7 @@ export async function fill(
   }
   for (let done = Number(state!.done); done < wanted; done += batch) {
     await db.tx(async (tx) => {
-      for (const text of rowsFrom(done, Math.min(wanted, done + batch), wanted))
+      for (const text of rowsFrom(done, Math.min(wanted, done + batch), wanted, payloadBytes))
         await tx.run(rawSql(text));
     });
     tell(Math.min(wanted, done + batch));
@@ -76,7 +77,12 @@ async function makeAccounts(db: Database): Promise<void> {
 }
 
 /** `owner` is the number of an account, `nth` counts the requests of each. */
-function rowsFrom(done: number, until: number, wanted: number): string[] {
+function rowsFrom(done: number, until: number, wanted: number, payloadBytes: number): string[] {
+  // Random, because repeats would be compressed.
+  const payload = (of: string) =>
+    payloadBytes === 0
+      ? of
+      : `json_build_object('text', (select string_agg(md5(random()::text || n + g), '') from generate_series(1, ${payloadBytes} / 32) g))`;
   const id = (variant: string) => `(ms || '7${variant}8000' || lpad(to_hex(n), 12, '0'))::uuid`;
   const revenue = `'00000000-0000-0000-0000-000000000002'::uuid`;
   const priced = `{"price_usd_micro":"${quote}","unit":"request","quantity":1,"unit_price_usd_micro":"${quote}","breakdown":[],"assumptions":{}}`;
@@ -100,11 +106,11 @@ function rowsFrom(done: number, until: number, wanted: number): string[] {
         case when is_image then 'image' else 'text' end, 'bench', ${quote}, ${charge}, 'COMPLETED',
         1, at, at, at, at from history order by n`,
     `insert into request_inputs (request_id, account_id, input, quote, prompt, created_at)
-      select id, account_id, '{}', '${priced}',
+      select id, account_id, ${payload("'{}'")}, '${priced}',
         case when is_image then 'a lighthouse above the sea, number ' || n end, at
       from history order by n`,
-    `insert into request_results (request_id, account_id, quantity, cost_usd_micro, created_at)
-      select id, account_id, 1, 700, at from history order by n`,
+    `insert into request_results (request_id, account_id, output, quantity, cost_usd_micro, created_at)
+      select id, account_id, ${payload('null')}, 1, 700, at from history order by n`,
     `insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,
         amount_usd_micro, available_after_usd_micro, key_id, pending_id, created_at)
       select m.id, account_id, 2 + 2 * nth + m.part, m.kind, account_id, ${revenue}, m.amount,

@@ -48,6 +48,7 @@ const names = [
   'deposits',
   'history',
   'growth',
+  'retention',
   'beside',
 ];
 const { values, positionals } = parseArgs({
@@ -61,7 +62,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const usual = names.filter((name) =>
-  name === 'history' || name === 'growth'
+  name === 'history' || name === 'growth' || name === 'retention'
     ? false
     : name !== 'beside' || values.beside !== undefined,
 );

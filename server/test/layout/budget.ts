@@ -6,7 +6,7 @@ import { isTest, type Project } from './project.ts';
  * that a small change fits. If a room gets smaller, lower its budget.
  */
 export const budgets: Record<string, number> = {
-  bench: 3_630,
+  bench: 3_700,
   'client/src': 9_200,
   'server/src': 2_365,
   'server/src/catalog': 950,
