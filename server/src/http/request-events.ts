@@ -1,5 +1,6 @@
 import type { Hints } from '../db/hints.ts';
 import type { StatusRow } from '../db/requests/requests.ts';
+import { repeat } from '../lib/repeat.ts';
 
 /**
  * Notifies waiting callers when a request has changed. A hint from this or another process starts a
@@ -46,10 +47,14 @@ export function createRequestEvents(
     const mine = ids.filter((id) => watched.has(id));
     if (mine.length > 0) void check(mine);
   });
-  const checks = every(checkMs, async () => {
+  const checks = repeat(async () => {
     if (watched.size > 0) await check([...watched.keys()]);
-  });
-  const positions = every(positionsMs, () => tellPositions().catch(onError));
+    return checkMs;
+  }, checkMs);
+  const positions = repeat(async () => {
+    await tellPositions().catch(onError);
+    return positionsMs;
+  }, positionsMs);
 
   async function tellPositions(): Promise<void> {
     for (const entry of watched.values()) {
@@ -94,23 +99,12 @@ export function createRequestEvents(
     },
     close() {
       off();
-      clearInterval(checks);
-      clearInterval(positions);
+      void checks.stop();
+      void positions.stop();
     },
   };
 }
 
 function versionOf(row: StatusRow): string {
   return row.progress === null ? row.status : `${row.status} ${JSON.stringify(row.progress)}`;
-}
-
-/** Repeats the work at this interval, but never starts it while it still runs. */
-function every(ms: number, work: () => Promise<void>): NodeJS.Timeout {
-  let working = false;
-  const timer = setInterval(() => {
-    if (working) return;
-    working = true;
-    void work().finally(() => (working = false));
-  }, ms);
-  return timer.unref();
 }

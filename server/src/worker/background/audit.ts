@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import * as auditResults from '../../db/audit-results.ts';
 import type { Metrics } from '../../lib/metrics.ts';
+import { repeat } from '../../lib/repeat.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
 import { auditNews, logAudit } from '../../operations/audit.ts';
@@ -29,24 +30,16 @@ interface AuditOptions extends AuditDeps {
  */
 export function watchBooks({ firstMs, isCurrent, ...deps }: AuditOptions) {
   const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout;
-  const lookIn = (ms: number) => {
-    timer = setTimeout(() => (running = look()), ms);
-    timer.unref();
-  };
-  const look = async () => {
-    // The laws of another version would find faults where there are none.
-    const pauseMs = isCurrent() ? await auditWhenDue(deps, stopping.signal) : checkMs;
-    if (!stopping.signal.aborted) lookIn(pauseMs);
-  };
-  lookIn(firstMs);
+  // The laws of another version would find faults where there are none.
+  const audits = repeat(
+    async () => (isCurrent() ? auditWhenDue(deps, stopping.signal) : checkMs),
+    firstMs,
+  );
   return {
     /** Aborts a running audit, which can take minutes. */
     stop(): Promise<void> {
-      clearTimeout(timer);
       stopping.abort();
-      return running;
+      return audits.stop();
     },
   };
 }
