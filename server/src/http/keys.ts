@@ -167,16 +167,12 @@ export async function withKeyShown<Answer extends { key: string } | void>(
 }
 
 export const name = s.line(nameMax);
-export const KeyForm = s.form(settings);
 export const NewKeyForm = s.form({ name, ...settings });
 export const KeyChangeForm = s.form({ name: s.optional(name), ...settings });
 
-/**
- * The settings that a body gives: undefined leaves one unchanged, null removes it. `now` is the key
- * to be changed.
- */
+/** The settings that a body gives, for a new key or for `now`. */
 export function settingsOf(
-  given: s.Static<typeof KeyForm>,
+  given: s.Static<typeof KeyChangeForm>,
   now: keys.KeyRow | null,
   { catalog }: Pick<HttpDeps, 'catalog'>,
 ): KeyChange {
@@ -190,4 +186,14 @@ export function settingsOf(
         model,
       });
   return storedSettings(given);
+}
+
+/** The change that a body asks for: a field that is left out stays, null removes a setting. */
+export function changeOf(
+  body: s.Static<typeof KeyChangeForm>,
+  now: keys.KeyRow,
+  deps: Pick<HttpDeps, 'catalog'>,
+): KeyChange & { name?: string } {
+  const { name: given } = body;
+  return { ...settingsOf(body, now, deps), ...(given !== undefined && { name: given }) };
 }

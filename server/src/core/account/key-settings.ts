@@ -108,29 +108,19 @@ export const boundedSettings = keysOf(ceilingOf);
  */
 export type Ceilings = { [Name in BoundedSetting as (typeof ceilingOf)[Name]]: KeySettings[Name] };
 
-export const noCeilings: Ceilings = {
-  monthly_ceiling_usd_micro: null,
-  rpm_ceiling: null,
-  open_jobs_ceiling: null,
-};
-
 /** The ceilings that equal the given limits; a limit that is left out has none here. */
 export function ceilingsFrom(limits: KeyChange): Partial<Ceilings> {
-  const { monthly_limit_usd_micro: monthly, rpm, open_jobs } = limits;
-  return {
-    ...(monthly !== undefined && { monthly_ceiling_usd_micro: monthly }),
-    ...(rpm !== undefined && { rpm_ceiling: rpm }),
-    ...(open_jobs !== undefined && { open_jobs_ceiling: open_jobs }),
-  };
+  const given = boundedSettings.filter((name) => limits[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [ceilingOf[name], limits[name]]));
 }
 
+export const noCeilings = ceilingsFrom(noSettings) as Ceilings;
+
 /** The limits that equal the given ceilings. */
-export function limitsFrom(set: Ceilings): Pick<KeySettings, BoundedSetting> {
-  return {
-    monthly_limit_usd_micro: set.monthly_ceiling_usd_micro,
-    rpm: set.rpm_ceiling,
-    open_jobs: set.open_jobs_ceiling,
-  };
+export function limitsFrom(set: Ceilings) {
+  const limits = boundedSettings.map((name) => [name, set[ceilingOf[name]]]);
+  // TypeScript does not follow the names.
+  return Object.fromEntries(limits) as Pick<KeySettings, BoundedSetting>;
 }
 
 /** The first of these settings that keys of this kind cannot have. */

@@ -13,6 +13,7 @@ import { requireId } from '../ids.ts';
 import { pageFrom } from '../page.ts';
 import {
   ApiKey,
+  changeOf,
   KeyChangeForm,
   keyBounds,
   NewKeyForm,
@@ -40,8 +41,8 @@ export const create = keyedEndpoint(
   { body: NewKeyForm, reply: withSecret('NewApiKey', ApiKey) },
   async ({ req, reply, body }, deps: RequestDeps) => {
     const by = askerOf(req, deps);
-    const { name, ...given } = body;
-    const wanted = { account_id: by.account_id, name, ...settingsOf(given, null, deps) };
+    const { account_id } = by;
+    const wanted = { account_id, name: body.name, ...settingsOf(body, null, deps) };
     reply.code(201);
     return runManaged(deps.db, by, 'key.create', async (db) => {
       const done = await createKey(db, by, wanted);
@@ -82,8 +83,7 @@ export const change = keyedEndpoint(
   async ({ req, params }, deps: CatalogDeps & ShareDeps) => {
     const by = askerOf(req, deps);
     const now = await findManaged(deps.db, by, requireId(params.key_id));
-    const { name, ...given } = readBody(KeyChangeForm, await readJsonForm(req, deps));
-    const wanted = { ...settingsOf(given, now, deps), ...(name !== undefined && { name }) };
+    const wanted = changeOf(readBody(KeyChangeForm, await readJsonForm(req, deps)), now, deps);
     return runManaged(deps.db, by, 'key.change', async (db) =>
       withKeyShown(db, now.id, await changeKey(db, by, now, wanted)),
     );

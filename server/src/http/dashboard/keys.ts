@@ -15,6 +15,7 @@ import { requireId } from '../ids.ts';
 import { pageFrom } from '../page.ts';
 import {
   Ceilings,
+  changeOf,
   Key,
   KeyChangeForm,
   keyBounds,
@@ -89,9 +90,9 @@ export const create = visitEndpoint(
   { body: s.form({ name, ...settings, scope: s.optional(s.choice(keyScopes)) }), reply: NewKey },
   async ({ req, body, reply }, deps) => {
     const by = askerOf(req, deps);
-    const { name: wantedName, scope = 'spend', ...given } = body;
+    const { scope, name: wantedName } = body;
     const wanted = { account_id: by.account_id, name: wantedName, scope };
-    const done = await createKey(deps.db, by, { ...wanted, ...settingsOf(given, null, deps) });
+    const done = await createKey(deps.db, by, { ...wanted, ...settingsOf(body, null, deps) });
     reply.code(201);
     return (await withKeyShown(deps.db, done.answer.key_id, done)).answer;
   },
@@ -105,10 +106,7 @@ export const change = visitEndpoint(
   { params: ['key_id'], body: KeyChangeForm, reply: Key },
   async ({ req, params, body }, deps) => {
     const now = await keyIn(req, params, deps);
-    const { name: wantedName, ...given } = body;
-    const limits = settingsOf(given, now, deps);
-    const wanted = { ...limits, ...(wantedName !== undefined && { name: wantedName }) };
-    await changeKey(deps.db, askerOf(req, deps), now, wanted);
+    await changeKey(deps.db, askerOf(req, deps), now, changeOf(body, now, deps));
     return view(await keyIn(req, params, deps));
   },
 );

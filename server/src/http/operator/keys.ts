@@ -4,6 +4,7 @@ import { requireId } from '../ids.ts';
 import { pageFrom } from '../page.ts';
 import {
   AccountKey,
+  changeOf,
   KeyChangeForm,
   NewKeyForm,
   settingsOf,
@@ -40,9 +41,9 @@ export const create = operatorAction(
     body: NewKeyForm,
     reply: withSecret('NewAccountKey', AccountKey),
   },
-  async ({ params, body: { name, ...given }, reply }, deps: RequestDeps) => {
+  async ({ params, body, reply }, deps: RequestDeps) => {
     const account = await requireAccountIn(params, deps.db);
-    const wanted = { account_id: account.id, name, ...settingsOf(given, null, deps) };
+    const wanted = { account_id: account.id, name: body.name, ...settingsOf(body, null, deps) };
     reply.code(201);
     return async (db) => {
       const done = await createKey(db, by, wanted);
@@ -55,9 +56,9 @@ export const create = operatorAction(
 export const change = operatorAction(
   'key.change',
   { params: ['key_id'], body: KeyChangeForm, reply: AccountKey },
-  async ({ params, body: { name, ...given } }, deps: RequestDeps) => {
+  async ({ params, body }, deps: RequestDeps) => {
     const key = await keyIn(params, deps);
-    const wanted = { ...settingsOf(given, key, deps), ...(name !== undefined && { name }) };
+    const wanted = changeOf(body, key, deps);
     return async (db) => withKeyShown(db, key.id, await changeKey(db, by, key, wanted));
   },
 );
