@@ -1,15 +1,8 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { readCompletionsCall } from '../../src/core/apis/completions/read-call.ts';
-import type { Model, ModelUpstream } from '../../src/core/catalog/catalog.ts';
-import { price } from '../../src/core/price/price.ts';
-import type { EndTransition } from '../../src/core/request/request.ts';
-import { createBudget } from '../../src/lib/budget.ts';
-import { runChat, type ChatDeps } from '../../src/operations/requests/run-chat.ts';
-import type { ChatRun } from '../../src/operations/requests/call-routes.ts';
-import { parseCatalogText } from '../../src/catalog/text.ts';
+import { runChat } from '../../src/operations/requests/run-chat.ts';
 import { createFake } from '../kit/fake.ts';
-import { fakeCatalog } from '../kit/service.ts';
+import { chatRows, depsOf, runOf } from './chat-run-kit.ts';
 
 /** Chats that end after their reservation and before anything is sent to a model. */
 
@@ -29,13 +22,10 @@ const cases: [
   ['the server was about to end when it began', ({ stop }) => stop(), () => {}],
 ];
 
-for (const id of ['fake/drain/chat', 'fake/chat'])
+for (const id of chatRows)
   for (const [what, before, whileRouting] of cases)
     test(`${id} is not called and costs nothing if ${what}`, async () => {
-      const row = parseCatalogText(fakeCatalog, 'fake.yaml').rows.find((each) => each.id === id);
-      const model = row as unknown as Model;
       const fake = createFake();
-      const ends: EndTransition[] = [];
       const cutoff = new AbortController();
       let hasLeft = false;
       let onLeave = () => {};
@@ -46,24 +36,7 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
         },
         stop: () => cutoff.abort(),
       };
-      const body = { model: id, messages: [{ role: 'user', content: 'hello' }] };
-      const run: ChatRun = {
-        request_id: 'r',
-        account_id: 'a',
-        key_id: 'k',
-        call: readCompletionsCall(body),
-        body,
-        model,
-        files: {},
-        routes: [{ upstream: 'fake', model: 'chat', cost_usd_micro: null } as ModelUpstream],
-        quote: price(model, { input_tokens: 1_000, output_tokens: 100 }),
-        max_tokens: 100,
-        keep: true,
-        // A repeat with the same Idempotency-Key may ask for the reply.
-        isAwaited: () => true,
-        hasLeft: () => hasLeft,
-        created: 1,
-      };
+      const run = runOf(id, { keep: true, hasLeft: () => hasLeft });
       const circuit = {
         async keyFor() {
           whileRouting(world);
@@ -72,20 +45,7 @@ for (const id of ['fake/drain/chat', 'fake/chat'])
         noteSuccess: async () => {},
         noteFailure: async () => {},
       };
-      const deps = {
-        upstreams: new Map([['fake', fake]]),
-        circuit,
-        inputBytes: createBudget(1_000, null),
-        drains: createBudget(0, null),
-        operations: {
-          async end(ending: EndTransition) {
-            ends.push(ending);
-            return new Date();
-          },
-        },
-        cutoff: cutoff.signal,
-        log: { debug() {} },
-      } as unknown as ChatDeps;
+      const { deps, ends } = depsOf(fake, { circuit, cutoff: cutoff.signal });
       before(world);
       const watch = (callback: () => void) => {
         onLeave = callback;
