@@ -16,7 +16,7 @@ import { throttleLog } from './lib/log-throttle.ts';
 import { UnfitSession } from './lib/sql/faults.ts';
 import { isUnavailable, openDatabase, type Database } from './lib/sql/sql.ts';
 import { codeOf, messageOf } from './lib/unknown.ts';
-import { CommandFailed } from './operations/refused.ts';
+import { CommandFailed } from './operations/refusal.ts';
 
 const statementTimeoutMs = 15_000;
 /** Wrong password, role, database or grants; the server's own message explains which. */

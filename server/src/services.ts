@@ -27,7 +27,7 @@ import {
 } from './operations/requests/batched.ts';
 import { openCircuit, type Circuit } from './operations/upstreams/circuit.ts';
 import type { WebhookFetches } from './operations/requests/webhook-fetch.ts';
-import { openEvents, type Events } from './operations/events.ts';
+import { createRecorder, type Recorder } from './operations/recorder.ts';
 import { openReports, type ReportEvent } from './operations/operator-events.ts';
 import { openRefusals, type Refusals } from './operations/accounts/refusals.ts';
 import { signingSecrets } from './secrets.ts';
@@ -79,7 +79,7 @@ export interface Services {
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
   operations: Operations;
-  events: Events;
+  recorder: Recorder;
   circuit: Circuit;
   refusals: Refusals;
   links: OwnLinks;
@@ -170,17 +170,17 @@ export async function openServices({
   const { watched, stop } = await watchDatabase({ config, db, log, metrics, ...options });
   addGauges(metrics, { db, upstreams, catalog, disks, storage, spool, chains, config, ...watched });
   const report = openReports(db, log);
-  const events = openEvents(metrics, log, upstreams, report);
+  const recorder = createRecorder(metrics, log, upstreams, report);
   const operations = batchOperations({
     db,
     hints,
     metrics,
-    events,
+    recorder,
     quotas: { key: config.FAREBOX_RPM, account: ceilings(config).rpm },
     leaseSeconds: config.FAREBOX_LEASE_SECONDS,
     bounds: options.batches,
   });
-  const circuit = openCircuit(db, upstreams, events);
+  const circuit = openCircuit(db, upstreams, recorder);
   const refusals = openRefusals(
     db,
     throttleLog((told) => log.warn(told, 'could not count refused calls')),
@@ -210,7 +210,7 @@ export async function openServices({
   const stores = { db, storage, spool, log, metrics, tracer };
   const outside = { fetches, chains, mail: mail?.send ?? null, receiver: receiverOf(config) };
   const addresses = { links, secrets };
-  const work = { operations, events, hints, circuit, refusals, blocked, ...watched };
+  const work = { operations, recorder, hints, circuit, refusals, blocked, ...watched };
   const limits = {
     inputBytes: createBudget(2 * config.FAREBOX_BODIES_MAX_BYTES, null),
     decoding: placesForDecoding(options.shareWaitMs),

@@ -24,7 +24,7 @@ import {
   type ActionResult,
   type OperatorAction,
 } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { allOrNone, type Line } from './bulk.ts';
 import { flag, limitOf, operand, row } from './command.ts';
 import { act, withDatabase } from './database.ts';

@@ -3,7 +3,7 @@ import type { AuditReport } from '../ledger/audit.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { auditAll, auditNews, compareWith, findHead, type Audit } from '../operations/audit.ts';
 import { mend, type MendedCounter } from '../operations/mend.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { withDatabase } from './database.ts';
 import { countText, type Context, type CommandOutput } from './output.ts';
 

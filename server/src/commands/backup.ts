@@ -8,7 +8,7 @@ import {
   type BackupPlace,
   type BackupReport,
 } from '../operations/backup.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { environmentOf } from '../read-config.ts';
 import { openMedia } from '../services.ts';
 import { operand, row } from './command.ts';

@@ -1,7 +1,7 @@
 import * as banners from '../db/banner.ts';
 import { NewBanner } from '../http/operator/banner.ts';
 import { setBanner } from '../operations/banner.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { may, row } from './command.ts';
 import { act, withDatabase } from './database.ts';
 import type { CommandOutput } from './output.ts';

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { within, type Database } from '../lib/sql/sql.ts';
 import { codeOf } from '../lib/unknown.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { withDatabase } from './database.ts';
 import { countText, type Context } from './output.ts';
 import { isExpected } from './tell.ts';

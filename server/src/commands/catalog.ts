@@ -7,7 +7,7 @@ import * as stoppedModels from '../db/stopped-models.ts';
 import * as s from '../http/schemas/schema.ts';
 import { codeOf } from '../lib/unknown.ts';
 import { commandLine } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { changeModel, type ModelChange } from '../operations/upstreams/change-model.ts';
 import { NewSale } from '../http/schemas/operator.ts';
 import { check } from './catalog-check.ts';

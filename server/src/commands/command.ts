@@ -2,7 +2,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { TProperties } from 'typebox';
 import { parseUsd, formatUsd, microPerUsd } from '../core/price/money.ts';
 import * as s from '../http/schemas/schema.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import type { Column, Line } from './bulk.ts';
 import { readTime } from './moment.ts';
 import type { Context, CommandOutput } from './output.ts';

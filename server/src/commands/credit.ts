@@ -5,7 +5,7 @@ import { requireAccount } from '../operations/accounts/account.ts';
 import type { BookingResult } from '../operations/accounts/booking.ts';
 import * as bookings from '../operations/accounts/book-by-hand.ts';
 import { commandLine } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { allOrNone, type Line } from './bulk.ts';
 import { withDatabase } from './database.ts';
 import { countText, table, type Context, type CommandOutput } from './output.ts';

@@ -15,7 +15,7 @@ import { requireAccount } from '../operations/accounts/account.ts';
 import { overlapMaxHours, rotateKey } from '../operations/accounts/key-rotation.ts';
 import { changeKey, createKey, revokeKey } from '../operations/accounts/key.ts';
 import { commandLine, runAction } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { allOrNone, type Line } from './bulk.ts';
 import { limitOf, may, ofAccount, operand, orNone, row, says } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';

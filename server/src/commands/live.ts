@@ -5,7 +5,7 @@ import { dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { inWords } from './start-errors.ts';
 import { stopSignal } from './stop-signal.ts';
 

@@ -4,7 +4,7 @@ import { NewSale } from '../http/schemas/operator.ts';
 import * as s from '../http/schemas/schema.ts';
 import type { Connection } from '../lib/sql/sql.ts';
 import { commandLine } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import {
   asFiled,
   changeModel,

@@ -1,7 +1,7 @@
 import { catalogDir, type Config } from '../config.ts';
 import * as controls from '../db/upstreams/controls.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { unsealKeys } from '../operations/upstreams/stored-keys.ts';
 import { knownSecrets } from '../secrets.ts';
 import { upstreamsOf } from '../services.ts';

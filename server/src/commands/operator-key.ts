@@ -4,7 +4,7 @@ import * as s from '../http/schemas/schema.ts';
 import { isUuid } from '../lib/id.ts';
 import { createOperatorKey, revokeOperatorKey } from '../operations/accounts/operator-key.ts';
 import { commandLine } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { limitOf, operand, row, says } from './command.ts';
 import { act, withDatabase } from './database.ts';
 import { listOf, type TableColumns } from './output.ts';

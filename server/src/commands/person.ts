@@ -21,7 +21,7 @@ import {
   type ActionResult,
   type OperatorAction,
 } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { flag, limitOf, operand, row } from './command.ts';
 import { accountId, act, withDatabase } from './database.ts';
 import { listOf, type TableColumns, type Context, type CommandOutput } from './output.ts';

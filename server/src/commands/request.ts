@@ -16,7 +16,7 @@ import * as s from '../http/schemas/schema.ts';
 import { redact } from '../lib/log.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { requireAccount } from '../operations/accounts/account.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { commandLine } from '../operations/operator-action.ts';
 import { cancelRequest } from '../operations/requests/cancel-request.ts';
 import { refund as refundCharge } from '../operations/accounts/refund.ts';

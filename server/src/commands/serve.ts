@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { ConfigError, type Config } from '../config.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { systemdSocket } from '../read-config.ts';
 import { print, type Context } from './output.ts';
 

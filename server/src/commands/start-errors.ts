@@ -1,6 +1,6 @@
 import { catalogDir, type Config } from '../config.ts';
 import { codeOf, fieldOf } from '../lib/unknown.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 
 /** Explains errors that an operator can correct; others are bugs and keep their stack. */
 export function inWords(

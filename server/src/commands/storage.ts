@@ -1,6 +1,6 @@
 import { messageOf } from '../lib/unknown.ts';
 import { findOrphans } from '../operations/orphans.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { openMedia } from '../services.ts';
 import { flag, limitOf, row } from './command.ts';
 import { withDatabase } from './database.ts';

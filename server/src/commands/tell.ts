@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Reason } from '../core/reasons.ts';
-import { CommandFailed, Refusal } from '../operations/refused.ts';
+import { CommandFailed, Refusal } from '../operations/refusal.ts';
 import type { Terminal } from './output.ts';
 
 /** The command that helps with an error. The web pages show the same errors without a command. */

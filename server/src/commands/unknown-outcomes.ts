@@ -6,7 +6,7 @@ import { NewFinding } from '../http/schemas/operator.ts';
 import * as s from '../http/schemas/schema.ts';
 import { timeOfId } from '../lib/id.ts';
 import { commandLine } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import {
   resolvedMax,
   resolveOutcomes,

@@ -1,6 +1,6 @@
 import { catalogDir } from '../config.ts';
 import type { Database } from '../lib/sql/sql.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import { noteKeyTaken } from '../operations/upstreams/circuit.ts';
 import * as control from '../operations/upstreams/control.ts';
 import { isHealthy, type UpstreamReport } from '../upstreams/check-upstream.ts';

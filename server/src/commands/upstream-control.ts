@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { catalogDir } from '../config.ts';
 import type { ControlState } from '../db/upstreams/controls.ts';
 import { commandLine } from '../operations/operator-action.ts';
-import { CommandFailed } from '../operations/refused.ts';
+import { CommandFailed } from '../operations/refusal.ts';
 import * as control from '../operations/upstreams/control.ts';
 import { signingSecrets } from '../secrets.ts';
 import { act } from './database.ts';

@@ -10,7 +10,7 @@ import * as operatorKeys from '../db/operator-keys.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { noKeysByApi } from '../operations/accounts/key-rules.ts';
 import { keyAuthor } from '../operations/operator-action.ts';
-import { Refusal } from '../operations/refused.ts';
+import { Refusal } from '../operations/refusal.ts';
 import type { CallDeps, OperatorAsker, RequestDeps, SpareRule } from './deps.ts';
 import { challenge } from './errors.ts';
 import { idIn } from './ids.ts';

@@ -119,7 +119,7 @@ export interface RequestDeps extends CallDeps, CatalogDeps, StopDeps {
   circuit: Circuit;
   hints: Pick<Hints, 'tellChanged' | 'work'>;
   /** Records ended requests in the log and the metrics. */
-  events: { noteEnd(ending: EndTransition): void };
+  recorder: { noteEnd(ending: EndTransition): void };
   upstreams: ReadonlyMap<string, Upstream>;
   /** The reason why this process takes nothing new, or null. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;

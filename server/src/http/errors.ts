@@ -10,7 +10,7 @@ import { isUnavailable } from '../lib/sql/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
 import { activeSpan } from '../lib/trace.ts';
 import { codeOf, fieldOf } from '../lib/unknown.ts';
-import { Refusal } from '../operations/refused.ts';
+import { Refusal } from '../operations/refusal.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 import { speaksMessages, noStore, usualHeaders } from './speaks-messages.ts';

@@ -2,7 +2,7 @@ import * as audits from '../db/audit-results.ts';
 import * as operatorEvents from '../db/operator-events.ts';
 import { alone, audit, inSnapshot, proveNews, type AuditReport } from '../ledger/audit.ts';
 import { changedSince, newestHead, readHead, seal, type Head } from '../ledger/seals.ts';
-import { CommandFailed } from './refused.ts';
+import { CommandFailed } from './refusal.ts';
 import { keepProgress } from '../ledger/parts.ts';
 import type { Connection, Database } from '../lib/sql/sql.ts';
 

@@ -14,7 +14,7 @@ import type { Database } from '../lib/sql/sql.ts';
 import { codeOf } from '../lib/unknown.ts';
 import type { Storage } from '../storage/storage.ts';
 import { appearWhole } from './export.ts';
-import { CommandFailed } from './refused.ts';
+import { CommandFailed } from './refusal.ts';
 
 /** Backups of large databases, by PostgreSQL's own programs. Media stay where they are stored. */
 

@@ -2,7 +2,7 @@ import { linesOf, linesRule } from '../core/account/name.ts';
 import * as banners from '../db/banner.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { ActionResult } from './operator-action.ts';
-import { Refusal } from './refused.ts';
+import { Refusal } from './refusal.ts';
 
 /** The operator's text above all pages: plain text, in one language or in both. */
 

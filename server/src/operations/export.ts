@@ -14,7 +14,7 @@ import type { Database, Transaction } from '../lib/sql/sql.ts';
 import { pieces } from '../lib/streams.ts';
 import { codeOf } from '../lib/unknown.ts';
 import type { Storage } from '../storage/storage.ts';
-import { CommandFailed } from './refused.ts';
+import { CommandFailed } from './refusal.ts';
 
 const gzipped = promisify(gzip);
 /**

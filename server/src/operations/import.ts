@@ -30,7 +30,7 @@ import {
 } from '../lib/files/sealed-tar.ts';
 import { rawSql, within, type Database, type Transaction } from '../lib/sql/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
-import { CommandFailed } from './refused.ts';
+import { CommandFailed } from './refusal.ts';
 import { releaseOpen } from './requests/release.ts';
 
 const gunzipped = promisify(gunzip);

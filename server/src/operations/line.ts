@@ -1,6 +1,6 @@
 import { logReasonMax } from '../core/account/booking.ts';
 import { lineOf, lineRule } from '../core/account/name.ts';
-import { Refusal } from './refused.ts';
+import { Refusal } from './refusal.ts';
 
 /** Longest words to customers about a stopped model. */
 export const statusNoteMax = 300;

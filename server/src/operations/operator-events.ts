@@ -5,7 +5,7 @@ import { listInDoubt } from '../db/requests/unknown-outcomes.ts';
 import { throttleLog } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { ActionResult } from './operator-action.ts';
-import { Refusal } from './refused.ts';
+import { Refusal } from './refusal.ts';
 
 /**
  * Events to the operator about pauses, full disks, chains and unknown outcomes. Audits,

@@ -4,7 +4,7 @@ import { findNames } from '../db/stored-names.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import { messageOf } from '../lib/unknown.ts';
 import type { ListedObject, Storage } from '../storage/storage.ts';
-import { CommandFailed } from './refused.ts';
+import { CommandFailed } from './refusal.ts';
 
 /** Younger objects may be about to be named by a row. */
 const youngMs = 24 * 3600 * 1000;

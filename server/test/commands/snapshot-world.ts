@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
 import { exportSnapshot } from '../../src/operations/export.ts';
-import { CommandFailed } from '../../src/operations/refused.ts';
+import { CommandFailed } from '../../src/operations/refusal.ts';
 import { openStorage } from '../../src/storage/index.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';

@@ -5,7 +5,7 @@ import { adjust, deposit } from '../kit/by-command-line.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import { expireBonuses } from '../../src/operations/accounts/bonus.ts';
 import type { Deposit } from '../../src/operations/accounts/book-by-hand.ts';
-import { Refusal } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refusal.ts';
 import {
   balanceOf,
   cancelled,

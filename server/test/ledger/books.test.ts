@@ -6,7 +6,7 @@ import type { Claim } from '../../src/db/requests/queue.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { Books } from '../../src/ledger/ledger.ts';
 import { newId } from '../../src/lib/id.ts';
-import { Refusal } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refusal.ts';
 import {
   balanceOf,
   begin,

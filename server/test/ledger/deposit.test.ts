@@ -6,7 +6,7 @@ import { openBooks, writeBooks } from '../../src/ledger/ledger.ts';
 import { statement } from '../../src/ledger/statement.ts';
 import { newId } from '../../src/lib/id.ts';
 import { commandLine, logBooking } from '../../src/operations/operator-action.ts';
-import { Refusal } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refusal.ts';
 import type { BookingResult } from '../../src/operations/accounts/booking.ts';
 import { balanceOf, cancelled, customer, end, submit, type Customer } from '../kit/by-hand.ts';
 import { withBooks } from '../kit/with-database.ts';

@@ -6,7 +6,7 @@ import { adjust, deposit, refund } from '../kit/by-command-line.ts';
 import type { EndTransition } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql/sql.ts';
-import { Refusal } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refusal.ts';
 import { endMany } from '../../src/operations/requests/settle.ts';
 import {
   begin,

@@ -9,7 +9,7 @@ import { movementTotals } from '../../src/ledger/transfer-sums.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { rollUpDays } from '../../src/operations/accounts/roll-up.ts';
-import { Refusal } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refusal.ts';
 import {
   balanceOf,
   cancelled,

@@ -6,7 +6,7 @@ import * as accounts from '../../src/db/accounts/accounts.ts';
 import { findAccountOfSecret } from '../../src/db/accounts/keys.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { createAccount, requireAccount } from '../../src/operations/accounts/account.ts';
-import { Refusal } from '../../src/operations/refused.ts';
+import { Refusal } from '../../src/operations/refusal.ts';
 import { createKey } from '../kit/keys.ts';
 import { withBooks } from '../kit/with-database.ts';
 

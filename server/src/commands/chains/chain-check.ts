@@ -6,7 +6,7 @@ import { chainsDir } from '../../config.ts';
 import { endpointVariable } from '../../core/deposit/chain.ts';
 import { hideInLogs, redact } from '../../lib/log.ts';
 import { createFetch } from '../../lib/outbound/fetch.ts';
-import { CommandFailed } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refusal.ts';
 import type { Context, CommandOutput } from '../output.ts';
 
 /** Shorter parts of an address cannot be keys. */

@@ -11,7 +11,7 @@ import { asExplorersWrite, xpubVariable } from '../../core/deposit/chain.ts';
 import * as addresses from '../../db/deposits/addresses.ts';
 import { listAddresses, type ListedAddress } from '../../db/deposits/address-list.ts';
 import { rotateDepositKey } from '../../operations/deposits/rotate-key.ts';
-import { CommandFailed } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refusal.ts';
 import { accountId, act, withDatabase } from '../database.ts';
 import {
   countText,

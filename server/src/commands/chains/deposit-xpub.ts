@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { accountPaths, readXpub, showAddress, type Family } from '../../core/deposit/address.ts';
 import { xpubVariable } from '../../core/deposit/chain.ts';
 import { accountXpub, mnemonicOf, readMnemonic } from '../../core/deposit/mnemonic.ts';
-import { CommandFailed } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refusal.ts';
 import type { Context, CommandOutput } from '../output.ts';
 
 /** Prints the public keys of a wallet. Works offline, and stores nothing. */

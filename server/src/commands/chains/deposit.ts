@@ -15,7 +15,7 @@ import { isUuid } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { creditDeposit, ignoreDeposit } from '../../operations/deposits/decide-deposit.ts';
 import { cancelRescan, rescanChain, type Rescan } from '../../operations/deposits/rescan-chain.ts';
-import { CommandFailed } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refusal.ts';
 import { flag, limitOf, may, ofAccount, operand, row, says } from '../command.ts';
 import { accountId, act, withDatabase } from '../database.ts';
 import { listOf, type TableColumns, type Context, type CommandOutput } from '../output.ts';

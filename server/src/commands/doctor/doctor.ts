@@ -5,7 +5,7 @@ import * as installation from '../../db/installation.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { readAttention } from '../../operations/attention.ts';
-import { CommandFailed } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refusal.ts';
 import { openDeposits } from '../../services.ts';
 import { skewOf } from '../../worker/background/installation.ts';
 import { hasDatabase, withDatabase } from '../database.ts';

@@ -5,7 +5,7 @@ import { isatty } from 'node:tty';
 import type { Config } from '../../config.ts';
 import { addressOf } from '../../lib/address-of.ts';
 import { createLog } from '../../lib/log.ts';
-import { CommandFailed } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refusal.ts';
 import { systemdSocket } from '../../read-config.ts';
 import { print, type Context } from '../output.ts';
 import { inWords } from '../start-errors.ts';

@@ -14,7 +14,7 @@ import { randomBase62 } from '../../lib/base62.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { createAccount, requireAccount } from '../../operations/accounts/account.ts';
-import { CommandFailed } from '../../operations/refused.ts';
+import { CommandFailed } from '../../operations/refusal.ts';
 import { commandLine } from '../../operations/operator-action.ts';
 import { deposit } from '../../operations/accounts/book-by-hand.ts';
 import { createKey } from '../../operations/accounts/key.ts';

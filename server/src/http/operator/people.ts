@@ -12,7 +12,7 @@ import {
   signOut,
 } from '../../operations/accounts/manage-person.ts';
 import type { Author } from '../../operations/operator-action.ts';
-import { Refusal } from '../../operations/refused.ts';
+import { Refusal } from '../../operations/refusal.ts';
 import { ofOperators } from '../auth.ts';
 import type { CallDeps, MailDeps, OperatorAsker } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';

@@ -222,7 +222,7 @@ export const cancel = operatorAction(
       if (!isCancelled && cancel_requested_at === null)
         throw new ApiError('not_cancellable', { details: { status } });
       const after = () => {
-        if (isCancelled) deps.events.noteEnd(ending);
+        if (isCancelled) deps.recorder.noteEnd(ending);
         deps.hints.tellChanged([request_id]);
         deps.hints.work();
       };

@@ -17,7 +17,7 @@ import {
   type ActionResult,
   type Author,
 } from '../operator-action.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /** The address in its stored form. Throws `Refusal` if it is not a usable e-mail address. */
 export function requireEmail(given: string): string {

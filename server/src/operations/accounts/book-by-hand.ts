@@ -5,7 +5,7 @@ import type { Database } from '../../lib/sql/sql.ts';
 import { insertBonus } from '../../ledger/bonuses.ts';
 import { logBooking, type Author } from '../operator-action.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { countSpending } from './bonus.ts';
 import { bookOnce, isSameBooking, type BookingResult } from './booking.ts';
 

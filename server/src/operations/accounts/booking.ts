@@ -5,7 +5,7 @@ import { newId } from '../../lib/id.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /** Bookings of money under a reference, which is the booking's name outside of Farebox. */
 

@@ -3,7 +3,7 @@ import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { requireEmail } from './account.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { makeLink, requireLink, takeLink } from './link.ts';
 import { requirePerson } from './person.ts';
 

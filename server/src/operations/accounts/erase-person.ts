@@ -11,7 +11,7 @@ import { endOutputs } from '../../db/requests/request-steps.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { codeOf } from '../../lib/unknown.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { deleteLeaver, lockLeaver, onlyOf } from './manage-person.ts';
 
 /** SQLSTATE of a lock that was not got in time. */

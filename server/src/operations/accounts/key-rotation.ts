@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../../core/account/key.ts';
 import * as keyChanges from '../../db/accounts/key-changes.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /** A week, for teams that deploy once a week. */
 export const overlapMaxHours = 168;

@@ -11,7 +11,7 @@ import { ApiError } from '../../core/errors.ts';
 import { formatUsd } from '../../core/price/money.ts';
 import type { KeyHead } from '../../db/accounts/key-changes.ts';
 import { keysOf } from '../../lib/records.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /** Rules for the keys of an account, the same at every door. */
 

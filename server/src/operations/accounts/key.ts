@@ -21,7 +21,7 @@ import { keysOf } from '../../lib/records.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import {
   demandBelow,
   demandFitting,

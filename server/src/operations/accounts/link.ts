@@ -3,7 +3,7 @@ import * as links from '../../db/accounts/links.ts';
 import * as people from '../../db/accounts/people.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Transaction } from '../../lib/sql/sql.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /**
  * Links in letters: they confirm an address, set a new password, or set another address. Only a

@@ -10,7 +10,7 @@ import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { requireAccount } from './account.ts';
 import { changeEmail } from './email.ts';
 import { renamePerson, resetLink, type WantedInvitation } from './person.ts';

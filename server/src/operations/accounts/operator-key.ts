@@ -7,7 +7,7 @@ import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { ActionResult, Author } from '../operator-action.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /** No operator has this many programs that need a key. */
 export const operatorKeysMax = 100;

@@ -17,7 +17,7 @@ import { requireEmail, reportAccount } from './account.ts';
 import { endEarlier } from './hand-over.ts';
 import { hashToken, makeLink, requireLink, takeLink } from './link.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { logTeamChange, type ActionResult, type Author } from '../operator-action.ts';
 
 const invitationDays = 7;

@@ -4,7 +4,7 @@ import { findCharge } from '../../ledger/bookings.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { logBooking, type Author } from '../operator-action.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { bookOnce, isSameBooking, type BookingResult } from './booking.ts';
 
 export interface RefundInput {

@@ -6,7 +6,7 @@ import * as members from '../../db/accounts/members.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { requireEmail } from './account.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { logTeamChange, type SignedInPerson } from '../operator-action.ts';
 import { insertInvitation, type NewInvitation } from './person.ts';
 

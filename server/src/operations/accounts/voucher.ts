@@ -12,7 +12,7 @@ import { findReference } from '../../ledger/bookings.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import type { ActionResult, Author } from '../operator-action.ts';
 
 export interface NewVouchers {

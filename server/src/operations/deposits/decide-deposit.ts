@@ -14,7 +14,7 @@ import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { requireAccount } from '../accounts/account.ts';
 import { demandLine } from '../line.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import { creditedEvent } from './deposit-events.ts';
 
 /** Decisions of an operator on deposits that were not credited automatically. */

@@ -5,7 +5,7 @@ import * as chains from '../../db/deposits/chains.ts';
 import * as installation from '../../db/installation.ts';
 import { newId } from '../../lib/id.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /** A chain on which customers can pay. */
 export interface DepositChain extends ShownChain {

@@ -1,7 +1,7 @@
 import * as chains from '../../db/deposits/chains.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 export interface Rescan {
   chain: string;

@@ -3,7 +3,7 @@ import * as addresses from '../../db/deposits/addresses.ts';
 import { newId } from '../../lib/id.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import type { ActionResult } from '../operator-action.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /**
  * Derives a family's new addresses from the configured key. Each account gets a new address when it

@@ -21,7 +21,7 @@ import { persistent, type Persister } from '../../lib/sql/persistent.ts';
 import { isDataError, isUnavailable, type Database } from '../../lib/sql/sql.ts';
 import type { Submit, SubmitResult } from './admit.ts';
 import { moveMany } from './advance.ts';
-import type { Events } from '../events.ts';
+import type { Recorder } from '../recorder.ts';
 import { settleBatch, type BatchResult } from './settle.ts';
 
 /**
@@ -61,7 +61,7 @@ export interface BatchDeps {
   db: Database;
   hints: Hints;
   metrics: Metrics;
-  events: Events;
+  recorder: Recorder;
   /** Calls per minute for keys and accounts that have no limit of their own. */
   quotas: Quotas;
   leaseSeconds: number;
@@ -74,7 +74,7 @@ const dark =
   'The database does not answer, so it is unknown whether this call was accepted or charged. Repeat it only with the same Idempotency-Key; without one, check GET /v1/requests first.';
 
 export function batchOperations(deps: BatchDeps): Operations {
-  const { db, hints, events, metrics } = deps;
+  const { db, hints, recorder, metrics } = deps;
   const { settle, move, callBack, ...others } = openBatches(deps);
 
   async function submit(wanted: Submit): Promise<SubmitResult> {
@@ -94,7 +94,7 @@ export function batchOperations(deps: BatchDeps): Operations {
       overtaken(ending);
       return null;
     }
-    events.noteEnd(ending);
+    recorder.noteEnd(ending);
     hints.tellChanged([ending.id]);
     // Its slot at the upstream is free again, so a worker can start the next job.
     hints.work();
@@ -106,7 +106,7 @@ export function batchOperations(deps: BatchDeps): Operations {
       return false;
     }
     if (shows(moving)) hints.tellChanged([moving.id]);
-    if (moving.to === 'notified') events.noteWebhook(moving);
+    if (moving.to === 'notified') recorder.noteWebhook(moving);
     return true;
   }
   function overtaken(transition: Transition): void {

@@ -12,7 +12,7 @@ import * as stoppedModels from '../../db/stopped-models.ts';
 import { keysOf } from '../../lib/records.ts';
 import type { Connection, Database } from '../../lib/sql/sql.ts';
 import { demandLine, reasonFrom, statusNoteMax } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import type { ActionResult, Author, OperatorAction } from '../operator-action.ts';
 
 /** How a model is sold, as far as operators have set it. */

@@ -2,7 +2,7 @@ import { wrongSetting, type UpstreamDefinition } from '../../core/catalog/upstre
 import * as controls from '../../db/upstreams/controls.ts';
 import { fingerprint, encrypt, decrypt } from '../../lib/encrypt.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 
 /** Keys of upstreams that operators have set: sealed with the signing secret, never shown again. */
 

@@ -3,7 +3,7 @@ import * as unknownOutcomes from '../../db/requests/unknown-outcomes.ts';
 import { bookCosts, type OutcomeId } from '../../db/accounts/revenue.ts';
 import type { Database, Transaction } from '../../lib/sql/sql.ts';
 import { demandLine } from '../line.ts';
-import { Refusal } from '../refused.ts';
+import { Refusal } from '../refusal.ts';
 import type { ActionResult, Author } from '../operator-action.ts';
 
 /** Failure codes after which we do not know whether the upstream charged us. */

@@ -7,8 +7,8 @@ import type { UpstreamCall, UpstreamFailure } from './upstreams/circuit.ts';
 import type { UpstreamRefusal } from '../core/catalog/upstream-key.ts';
 import type { ReportEvent } from './operator-events.ts';
 
-/** Reports events to the operator: in the log, in metrics and as events of the operator. */
-export type Events = ReturnType<typeof openEvents>;
+/** Records how requests and calls of upstreams went: in the log, metrics and operator's events. */
+export type Recorder = ReturnType<typeof createRecorder>;
 
 interface Log {
   info(fields: object, message: string): void;
@@ -32,7 +32,7 @@ const longPauseSeconds = 20;
 /**
  * `known`: the upstreams that get a metrics label of their own; all others are counted as `other`.
  */
-export function openEvents(
+export function createRecorder(
   metrics: Metrics,
   log: Log,
   known: ReadonlyMap<string, unknown>,
