@@ -80,6 +80,12 @@ export const completionsReader: OpenReader = (context, tell) => {
   };
 };
 
+/** Whether a message has pictures, for which a chat has no place. */
+function showsPictures({ images, content }: Json): boolean {
+  const isPicture = (part: unknown) => /image/.test(pieces.textOf(objectOf(part).type));
+  return itemsOf(images).length > 0 || itemsOf(content).some(isPicture);
+}
+
 /** The error of a choice, or in Groq's own field; null if there is none. */
 function errorBeside(failed: unknown, { x_groq }: Json): Json | null {
   return (
@@ -114,6 +120,7 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
     refusal: pieces.textReader('refusal', say),
   };
   let hasDelta = false;
+  let hasPictures = false;
   /** Few replies call tools. */
   let tools: { calls: Calls; sent: ReturnType<typeof callPieces> } | null = null;
   function openTools() {
@@ -124,6 +131,7 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
   }
   return {
     read({ message, isPiece }: SentMessage, logprobs: Json, isLast: boolean): void {
+      hasPictures ||= showsPictures(message);
       const isAgain = isLast && texts.text.isRepeat(pieces.textOf(message.content));
       const usual = thoughts.isGrowing() ? 'either' : 'piece';
       const form = isPiece && !isAgain ? usual : hasDelta ? 'whole' : 'either';
@@ -137,7 +145,12 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
     },
     hasCalls: () => tools !== null && tools.calls.all.length > 0,
     /** The reason of the end, from what is told of it. */
-    end: (told: FinishReason | null) => (tools ?? openTools()).calls.end(told),
+    end(told: FinishReason | null): FinishReason {
+      const isSilent = Object.values(texts).every((text) => text.textSoFar() === '');
+      if (hasPictures && isSilent && tools === null && !thoughts.hasAny())
+        throw failedReply('the model answered with nothing but pictures');
+      return (tools ?? openTools()).calls.end(told);
+    },
     cut: () => tools?.calls.cut(),
   };
 }

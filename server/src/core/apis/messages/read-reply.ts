@@ -90,6 +90,8 @@ interface Block {
   /** The key of its thought. */
   key: string;
   call: OpenCall | null;
+  /** It may be that of a tool of the server, which has an input, too. */
+  hasOwnInput: boolean;
   /** Servers that send whole blocks put the input into the block's beginning. */
   input: string;
 }
@@ -99,6 +101,7 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
   const blocks = new Map<number | null, Block>();
   const thoughts = pieces.replyThoughts(say);
   let last: Block | undefined;
+  let lastCall: Block | undefined;
   let begun = 0;
 
   function begin(index: number | null, own: Json): void {
@@ -107,7 +110,9 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
     if (replaced) endBlock(replaced);
     else if (blocks.size >= callsMax) return;
     const call = own.type === 'tool_use' ? calls.open() : null;
-    last = { key: String(begun++), call, input: pieces.jsonTextOf(own.input) };
+    const hasOwnInput = !/^(?:text|thinking)$/.test(pieces.textOf(own.type));
+    last = { key: String(begun++), call, hasOwnInput, input: pieces.jsonTextOf(own.input) };
+    if (call) lastCall = last;
     blocks.set(index, last);
     call?.add({ ...nothing, id: pieces.textOf(own.id), name: pieces.textOf(own.name) });
     addTo(last, own);
@@ -120,7 +125,7 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
     const format = claudeFormat;
     thoughts.piece(key, { form: 'text', text: pieces.textOf(piece.thinking), signature, format });
     thoughts.piece(key, { form: 'hidden', text: pieces.textOf(piece.data), format });
-    call?.add({ ...nothing, input: pieces.jsonTextOf(piece.partial_json) });
+    call?.add(inputOf(piece));
   }
 
   return {
@@ -130,6 +135,8 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
       last = blocks.get(index) ?? last;
       if (last === undefined) begin(index, {});
       if (last) addTo(last, delta);
+      // Some servers give the input the index of the text before the call.
+      if (last?.hasOwnInput === false) lastCall?.call?.add(inputOf(delta));
     },
     end(index: number | null): void {
       const block = blocks.get(index) ?? last;
@@ -140,6 +147,8 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
     },
   };
 }
+
+const inputOf = (piece: Json) => ({ ...nothing, input: pieces.jsonTextOf(piece.partial_json) });
 
 function completeBlock({ call, input }: Block): void {
   if (call?.input === '') call.add({ ...nothing, input });

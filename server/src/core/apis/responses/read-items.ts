@@ -46,6 +46,8 @@ interface Readers {
 export function replyItems(readers: Readers) {
   const items: OpenItem[] = [];
   const whole = new Set<OpenItem>();
+  /** Items of which only the beginning came, where some servers put all of them. */
+  const begun = new Map<OpenItem, Json>();
   /** The item of the last text. Its next text is found without a search. */
   let recent: (ItemFacts & { item: OpenItem | undefined }) | null = null;
 
@@ -57,17 +59,7 @@ export function replyItems(readers: Readers) {
     return item;
   }
 
-  function find(place: ItemFacts): OpenItem | undefined {
-    const { at, id } = place;
-    const alike = items.filter((each) => isAlike(each, place));
-    const isThere = (each: OpenItem) => at === null || (each.place.at ?? at) === at;
-    return (
-      alike.findLast((each) => isSameId(each, place) && isThere(each)) ??
-      // Some servers change the id from event to event.
-      alike.findLast((each) => at !== null && each.place.at === at) ??
-      alike.findLast((each) => at === null && id === '' && !whole.has(each))
-    );
-  }
+  const find = (place: ItemFacts) => findItem(items, whole, place);
 
   return {
     hasAny: (type: ItemType) => items.some(({ place }) => place.type === type),
@@ -76,11 +68,14 @@ export function replyItems(readers: Readers) {
       if (place === null) return;
       const known = find(place);
       const isKnown = known && (place.type !== 'call' || isSameId(known, place));
-      (isKnown ? known : open(place))?.begin(own);
+      const item = isKnown ? known : open(place);
+      item?.begin(own);
+      if (item && place.type !== 'reasoning' && !isKnown) begun.set(item, own);
     },
     addText(place: ItemFacts, kind: string, index: number | null, sent: SentText): void {
       if (recent === null || !isSamePlace(recent, place))
         recent = { ...place, item: find(place) ?? open(place) };
+      if (recent.item) begun.delete(recent.item);
       recent.item?.addText(kind, index, sent);
     },
     addWhole(own: Json, at: number | null): void {
@@ -89,6 +84,7 @@ export function replyItems(readers: Readers) {
       if (!item) return;
       item.addWhole(own);
       whole.add(item);
+      begun.delete(item);
     },
     /** Takes the whole output. Items without a known id are told from each other by their order. */
     addAll(output: Json[]): void {
@@ -105,15 +101,35 @@ export function replyItems(readers: Readers) {
       for (const { own, place, known } of list) {
         const item = known ?? take((each) => isAlike(each, place)) ?? open(place);
         item?.addWhole(own);
+        if (item) begun.delete(item);
       }
+      for (const [item, own] of begun) item.addWhole(own);
     },
   };
 }
 
+/** The item that a place is of. */
+function findItem(
+  items: readonly OpenItem[],
+  whole: ReadonlySet<OpenItem>,
+  place: ItemFacts,
+): OpenItem | undefined {
+  const { at, id } = place;
+  const alike = items.filter((each) => isAlike(each, place));
+  const isThere = (each: OpenItem) => at === null || (each.place.at ?? at) === at;
+  return (
+    alike.findLast((each) => isSameId(each, place) && isThere(each)) ??
+    // Some servers change the id from event to event.
+    alike.findLast((each) => at !== null && each.place.at === at) ??
+    alike.findLast((each) => at === null && id === '' && !whole.has(each))
+  );
+}
+
 function placeOf(own: Json, at: number | null): ItemFacts | null {
-  if (!hasKey(itemTypes, own.type)) return null;
+  const { type = own.role === 'assistant' ? 'message' : null } = own;
+  if (!hasKey(itemTypes, type)) return null;
   return {
-    type: itemTypes[own.type]!,
+    type: itemTypes[type]!,
     at,
     id: pieces.textOf(own.id),
     call_id: pieces.textOf(own.call_id),

@@ -86,11 +86,13 @@ function responseIn({ usage, error, response }: Json): Json {
   return { usage, ...own, error: own.error ?? error };
 }
 
-/** The error of a response that has only calls which the caller would have to carry out. */
+/** The error of a response that has only calls for the caller to carry out, or pictures. */
 function lackIn({ output }: Json, { hasAny }: ReturnType<typeof replyItems>): Json | null {
   if (hasAny('message') || hasAny('call')) return null;
   const types = itemsOf(output).map((own) => pieces.textOf(objectOf(own).type));
-  const other = types.find((type) => /^(\w*shell|computer|apply_patch)_call$|_request$/.test(type));
+  const other = types.find((type) =>
+    /^(\w*shell|computer|apply_patch|image_generation)_call$|_request$/.test(type),
+  );
   return other === undefined ? null : { message: `the model answered with nothing but ${other}` };
 }
 
