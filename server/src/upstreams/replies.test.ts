@@ -88,6 +88,11 @@ describe('the pause that a reply asks for', () => {
     [{ 'retry-after': '' }, null],
     [{ 'retry-after': 'soon' }, null],
     [{ 'retry-after': '-1' }, 0],
+    [{ 'retry-after': '500ms' }, 500],
+    [{ 'retry-after': '3 hours' }, null],
+    [{ 'retry-after': '2 minutes' }, 120_000],
+    [{ 'retry-after': '20, 20' }, 20_000],
+    [{ 'x-ms-retry-after-ms': '250', 'retry-after': '9' }, 250],
     [{ 'retry-after-ms': '250', 'retry-after': '9' }, 250],
   ];
   for (const [headers, ms] of cases) {

@@ -211,12 +211,14 @@ export function blamesInput(error: Json | null, message: string): boolean {
 
 /** Milliseconds that the reply asks to wait, or null. */
 export function retryAfterMs(headers: Record<string, string>, nowMs: number): number | null {
-  const ms = Number(headers['retry-after-ms'] ?? NaN);
+  const ms = Number(headers['retry-after-ms'] ?? headers['x-ms-retry-after-ms'] ?? NaN);
   if (ms >= 0) return ms;
   const text = headers['retry-after'];
   if (text === undefined || text.trim() === '') return null;
-  const seconds = Number(text.trim().replace(/\s*s(?:ec(?:ond)?s?)?$/i, ''));
-  if (seconds >= 0) return seconds * 1000;
+  const [, number, unit = 's'] =
+    /^\s*([\d.]+)\s*(ms|s|m)?(?:ec(?:ond)?s?|in(?:ute)?s?)?\s*(?:,|$)/i.exec(text) ?? [];
+  const unitMs = { ms: 1, s: 1000, m: 60_000 }[unit.toLowerCase()] ?? NaN;
+  if (Number(number) >= 0) return Number(number) * unitMs;
   const at = Date.parse(text);
   return Number.isFinite(at) ? Math.max(0, at - nowMs) : null;
 }

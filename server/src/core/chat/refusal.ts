@@ -119,6 +119,9 @@ const tooLongWords: readonly RegExp[] = [
   /range of input length should be|token length exceeds? model limit|max tokens of \d+ exceeded/i,
   /prompt (length \([\d.]+\), .{0,40}should not exceed|has \d+ tokens, but the limit)/i,
   /request exceeded model token limit/i,
+  /context length is only \d|only handle up to \d+ tokens|exceeds max_model_len|configured context size is \d/i,
+  /tokens in request more than max|reached its maximum context|conversation (is )?too long|^the message you submitted was too long/i,
+  /(输入|请求)(内容)?(长度超过模型|过长)/,
   /context the overflows|keep from the initial prompt is greater/i,
 ];
 
@@ -136,7 +139,7 @@ const kinds: readonly [RefusalReason, code: RegExp, words: RegExp][] = [
   [
     'bad_file',
     /invalid_file|file_too|unsupported_file|invalid_pdf/i,
-    /\b(pdf|document|file|audio)s?\b.{0,60}\b(could not|cannot|invalid|unsupported|corrupt|not a valid|too (large|small|big)|exceeds?|password|encrypted|not supported|has no pages)|maximum of \d+ pdf pages|(could not|cannot|failed to|unsupported|invalid)\b.{0,40}\b(pdf|document|file|audio)\b/i,
+    /\b(pdf|document|file|audio)s?\b.{0,60}\b(could not|cannot|invalid|unsupported|corrupt|not (a )?valid|too (large|small|big)|exceeds?|password|encrypted|not supported|has no pages)|maximum of \d+ pdf pages|(could not|cannot|failed to|unsupported|invalid)\b.{0,40}\b(pdf|document|file|audio)\b/i,
   ],
   [
     'bad_parameter',

@@ -144,11 +144,11 @@ const lacksModel =
 /** The first words of an error that the called model, or the address, is not there for us. */
 const lacksWords = new RegExp(
   [
-    '^(model (is )?(not (exist|available|found|loaded)|does not exist|disabled|unloaded)\\b(?! (for requests|with|when|if)\\b)|模型不存在|failed to load model',
+    '^(model (is )?(not (exist|available|found|loaded)|does not exist|disabled|unloaded)\\b(?! (for requests|with|when|if)\\b)|模型不存在|该令牌无权访问模型|this token has no access to model\\b|failed to load model',
     '((invalid params, )?unknown model(?=[:,.]| ?["\'`]|$)|no access to model\\b)|modelcode: does not exist|no route for that uri',
     'endpoint with name .{1,200} does not exist|user does not have permission .{1,40} on endpoint',
     'this model (version has reached the end of its life|requires a subscription)\\b',
-    'no (models loaded|such model|allowed providers are available|endpoints found matching your data policy)',
+    'no (models? loaded|such model|allowed providers are available|endpoints found matching your data policy)',
     '(you passed in|invalid model name passed in) model=|llm provider not provided',
     'invocation of model .{1,200} on-demand|the chatcompletion operation does not work',
     "the provided model identifier is invalid|could not resolve the foundation model|you don't have access to the model",
@@ -164,6 +164,7 @@ const lacksWords = new RegExp(
 /** Behind the model's name. More words may be about a field of the call. */
 const notSupported =
   /^["'`]?( model)? is not (a valid model id\b|supported(\W*$| (by any provider|when using codex)\b))/i;
+const notThere = /^["'`]?( model)? (is )?not (found|loaded|available in your|enabled for)\b/i;
 /** Gateways write the path that was called, or names of errors, before such words. */
 const prefix = /^(\/[\w/]+: |[\w.]+: |An error occurred \(\w+\) when calling the [^:]{1,80}: )+/;
 
@@ -172,7 +173,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
     /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit|not_enough_(balance|quota)|(pack|charge_?resource)_?exhausted|service_?not_?activated|blocked_api_access/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota|your team \S+ has (either )?used all available credits|((user|token) quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota(?!.*\bretry in \d)|your team \S+ has (either )?used all available credits|((user|token) quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
   ],
   [
     401,
@@ -232,7 +233,9 @@ function lacks(model: string, status: number, message: string): boolean {
   if ([message, message.replace(prefix, '')].some((each) => lacksWords.test(each))) return true;
   if (behind.length === 0 || /(?:[\w.:-]|(?<!\bmodels)\/)$/.test(before)) return false;
   const after = behind.join(model);
-  if (notSupported.test(after)) return /^(the |model )*["'`]?$/i.test(before);
+  const isFirst = /^(the |model )*["'`]?$/i.test(before);
+  if (notSupported.test(after)) return isFirst;
+  if (isFirst && notThere.test(after)) return true;
   return status === 404 && /^(?:$|[^\w./:-]|[.:](?:\s|$))/.test(after);
 }
 
