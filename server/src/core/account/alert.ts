@@ -17,6 +17,8 @@ export const alertBounds = {
 
 interface KeyFacts {
   name: string;
+  /** Names need not differ. Absent in causes of earlier versions. */
+  last4?: string;
   spent_usd_micro: string;
   limit_usd_micro: string;
 }
@@ -66,15 +68,16 @@ function sentences({ cause, facts }: AlertCause, origin: string): [en: string, r
       const [spent, limit] = [facts.spent_usd_micro, facts.limit_usd_micro].map((each) =>
         formatUsd(BigInt(each)),
       );
+      const last = facts.last4 === undefined ? '' : ` (…${facts.last4})`;
       const page = `${origin}/dashboard/keys`;
       return cause === 'key_near'
         ? [
-            `The key "${facts.name}" has used ${spent} of ${limit} USD of this month's limit: ${page}`,
-            `Ключ «${facts.name}» потратил ${spent} из ${limit} USD лимита на месяц: ${page}`,
+            `The key "${facts.name}"${last} has used ${spent} of ${limit} USD of this month's limit: ${page}`,
+            `Ключ «${facts.name}»${last} потратил ${spent} из ${limit} USD лимита на месяц: ${page}`,
           ]
         : [
-            `The key "${facts.name}" has used up this month's limit of ${limit} USD, so its requests are refused: ${page}`,
-            `Ключ «${facts.name}» исчерпал лимит на месяц, ${limit} USD, и его запросы отклоняются: ${page}`,
+            `The key "${facts.name}"${last} has used up this month's limit of ${limit} USD, so its requests are refused: ${page}`,
+            `Ключ «${facts.name}»${last} исчерпал лимит на месяц, ${limit} USD, и его запросы отклоняются: ${page}`,
           ];
     }
     case 'webhooks': {

@@ -19,7 +19,8 @@ export async function storeNew(
   const lately = idsWritten(Date.now() - hourMs, null).first;
   await db.run(sql`
     with limited as materialized (
-      select k.account_id, k.id, k.name, k.monthly_limit_usd_micro as most, ${spent} as spent
+      select k.account_id, k.id, k.name, k.last4, k.monthly_limit_usd_micro as most,
+        ${spent} as spent
       from keys k join key_usage u on u.key_id = k.id
       where k.monthly_limit_usd_micro > 0 and k.revoked_at is null
         and (k.expires_at is null or k.expires_at > now())
@@ -35,7 +36,7 @@ export async function storeNew(
     ), found as (
       select account_id, case when spent >= most then 'key_full' else 'key_near' end as cause,
         id::text as subject, ${month} as period_start, json_build_object('name', name,
-          'spent_usd_micro', spent::text, 'limit_usd_micro', most::text) as facts
+          'last4', last4, 'spent_usd_micro', spent::text, 'limit_usd_micro', most::text) as facts
       from limited where spent >= most::numeric * ${bounds.nearPercent}::int / 100
       union all
       select account_id, 'webhooks', '', ${day}, json_build_object('failed', newest.count)

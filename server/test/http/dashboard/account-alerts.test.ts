@@ -206,6 +206,16 @@ describe('an alert', () => {
     assert.equal(letters.length, 2);
   });
 
+  test('tells keys of the same name apart', async () => {
+    const { account } = await watched();
+    await spend(800_000)(account);
+    await look();
+    const { text } = letters[0]!;
+    const last = account.key.slice(-4);
+    assert.ok(text.includes(`" (…${last}) has used`), text);
+    assert.ok(text.includes(`» (…${last}) потратил`), text);
+  });
+
   test('lists at most 20 keys', async () => {
     const { account } = await watched();
     await run(
