@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
   faultSwitch,
-  halfJson,
   htmlPage,
   media,
   outputAnswer,
@@ -95,10 +94,7 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
       job.bill = biller(job, files);
     }
     journal.push(job);
-    if (switched.shows('submit-lost')) return { cutAfter: 0 };
-    if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
-    if (switched.shows('submit-garbage')) return halfJson;
-    return { json: { prompt_id: job.id, number: job.number, node_errors: {} } };
+    return switched.lost() ?? { json: { prompt_id: job.id, number: job.number, node_errors: {} } };
   }
 
   function jobOf(graph: Graph, id: string, extra_data: unknown): Job {
@@ -133,13 +129,10 @@ export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
   }
 
   function pollFault(): Answer | null {
-    if (switched.shows('poll-500', 1)) return { status: 500, body: '500 Internal Server Error' };
-    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
-    if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
-    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
-    if (switched.shows('poll-garbage', 1)) return halfJson;
-    if (switched.shows('poll-error-in-200', 1)) return { json: { error: 'the disk is full' } };
-    return null;
+    return switched.hitch({
+      'poll-500': { status: 500, body: '500 Internal Server Error' },
+      'poll-error-in-200': { json: { error: 'the disk is full' } },
+    });
   }
 
   function entryOf(job: Job): unknown {

@@ -3,8 +3,8 @@ import { falModel } from './fal-models.ts';
 import { madeFile } from './made.ts';
 import {
   faultSwitch,
-  halfJson,
-  htmlPage,
+  limits,
+  missing,
   media,
   outputAnswer,
   serve,
@@ -103,33 +103,20 @@ export async function fakeFal(biller?: Biller): Promise<FakeFal> {
     if (biller) job.bill = biller(job, files);
     jobs.set(job.id, job);
     journal.push(job);
-    if (switched.shows('submit-lost')) return { cutAfter: 0 };
-    if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
-    if (switched.shows('submit-garbage')) return halfJson;
-    return { json: { status: 'IN_QUEUE', ...namesOf(job), queue_position: 0 } };
+    return switched.lost() ?? { json: { status: 'IN_QUEUE', ...namesOf(job), queue_position: 0 } };
   }
 
   function refusal(): Answer | null {
-    if (switched.shows('submit-reset')) return { cutAfter: 0 };
-    const busy = { detail: 'Too many requests' };
-    if (switched.shows('submit-429'))
-      return { status: 429, headers: { 'retry-after': '7' }, json: busy };
-    if (switched.shows('submit-429-date')) {
-      const date = new Date(Date.now() + 7_000).toUTCString();
-      return { status: 429, headers: { 'retry-after': date }, json: busy };
-    }
-    if (switched.shows('submit-429-bare')) return { status: 429, json: busy };
-    if (switched.shows('submit-503'))
-      return platformError(503, 'runner_scheduling_failure', 'No runner is available');
-    if (switched.shows('submit-account')) {
-      const detail =
-        'User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.';
-      return { status: 403, json: { detail } };
-    }
-    if (switched.shows('submit-model'))
-      return { status: 404, json: { detail: "Application 'no-such-app' not found" } };
-    if (!switched.shows('submit-invalid')) return null;
-    return invalid('prompt', 'Field required', 'missing');
+    const balance =
+      'User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.';
+    const json = { detail: 'Too many requests' };
+    return switched.refusal({
+      ...limits(7, (headers) => ({ status: 429, headers, json })),
+      'submit-503': platformError(503, 'runner_scheduling_failure', 'No runner is available'),
+      'submit-account': { status: 403, json: { detail: balance } },
+      'submit-model': { status: 404, json: { detail: "Application 'no-such-app' not found" } },
+      'submit-invalid': invalid('prompt', 'Field required', 'missing'),
+    });
   }
 
   const platformError = (code: number, error_type: string, detail: string): Answer => ({
@@ -163,15 +150,13 @@ export async function fakeFal(biller?: Biller): Promise<FakeFal> {
   }
 
   function hitchOf(): Answer | null {
-    if (switched.shows('poll-500', 1)) return { status: 500, json: { detail: 'Internal error' } };
-    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
-    if (switched.shows('poll-504', 1)) return { status: 504, json: { detail: 'Gateway Timeout' } };
-    if (switched.shows('poll-429', 1)) return { status: 429, json: { detail: 'Slow down' } };
-    if (switched.shows('poll-404-once', 1) || switched.shows('poll-404-always')) return notFound();
-    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
-    if (switched.shows('poll-garbage', 1)) return halfJson;
-    if (!switched.shows('poll-error-in-200', 1)) return null;
-    return { json: { detail: 'Internal error', error_type: 'internal_error' } };
+    return switched.hitch({
+      ...missing(notFound()),
+      'poll-500': { status: 500, json: { detail: 'Internal error' } },
+      'poll-504': { status: 504, json: { detail: 'Gateway Timeout' } },
+      'poll-429': { status: 429, json: { detail: 'Slow down' } },
+      'poll-error-in-200': { json: { detail: 'Internal error', error_type: 'internal_error' } },
+    });
   }
 
   function statusOf(job: Job, withLogs: boolean) {

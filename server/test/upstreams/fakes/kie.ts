@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import {
   faultSwitch,
-  halfJson,
-  htmlPage,
+  limits,
+  missing,
   outputAnswer,
   serve,
   type AcceptedJob,
@@ -76,39 +76,32 @@ export async function fakeKie(biller?: Biller): Promise<FakeUpstream> {
     };
     if (biller) job.bill = biller(job, files);
     journal.push(job);
-    if (switched.shows('submit-lost')) return { cutAfter: 0 };
-    if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
-    if (switched.shows('submit-garbage')) return halfJson;
-    return ok({ taskId: job.id, recordId: job.id });
+    return switched.lost() ?? ok({ taskId: job.id, recordId: job.id });
   }
 
   function refusal(): Answer | null {
     const slow = 'Your call frequency is too high. Please try again later.';
-    if (switched.shows('submit-reset')) return { cutAfter: 0 };
-    if (switched.shows('submit-429')) return fault(429, slow, { 'retry-after': '7' });
-    if (switched.shows('submit-429-date'))
-      return fault(429, slow, { 'retry-after': new Date(Date.now() + 30_000).toUTCString() });
-    if (switched.shows('submit-429-bare')) return fault(429, slow);
-    if (switched.shows('submit-503')) return fault(455, 'The service is under maintenance');
-    if (switched.shows('submit-account')) return fault(402, 'Credits insufficient, top up first');
-    if (switched.shows('submit-credential')) return fault(401, `Invalid key ${key}`);
-    if (switched.shows('submit-model')) return fault(404, 'The model was not found');
-    if (switched.shows('submit-invalid')) return fault(422, 'prompt is longer than 5000');
-    return null;
+    return switched.refusal({
+      ...limits(30, (headers) => fault(429, slow, headers)),
+      'submit-503': fault(455, 'The service is under maintenance'),
+      'submit-account': fault(402, 'Credits insufficient, top up first'),
+      'submit-credential': fault(401, `Invalid key ${key}`),
+      'submit-model': fault(404, 'The model was not found'),
+      'submit-invalid': fault(422, 'prompt is longer than 5000'),
+    });
   }
 
   function look(call: Call): Answer {
     const job = journal.find(({ id }) => id === call.query.get('taskId'));
-    if (switched.shows('poll-404-once', 1) || switched.shows('poll-404-always') || !job)
-      return fault(404, 'The task was not found');
-    if (switched.shows('poll-500', 1)) return { status: 500, json: { code: 500, msg: 'Error' } };
-    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
-    if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
-    if (switched.shows('poll-429', 1)) return fault(429, 'Too many calls');
-    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
-    if (switched.shows('poll-garbage', 1)) return halfJson;
-    if (switched.shows('poll-error-in-200', 1)) return fault(500, 'Server exception');
-    return ok(record(job, stateOf(job)));
+    const unknown = fault(404, 'The task was not found');
+    if (!job) return unknown;
+    const hitch = switched.hitch({
+      ...missing(unknown),
+      'poll-500': { status: 500, json: { code: 500, msg: 'Error' } },
+      'poll-429': fault(429, 'Too many calls'),
+      'poll-error-in-200': fault(500, 'Server exception'),
+    });
+    return hitch ?? ok(record(job, stateOf(job)));
   }
 
   /** The states of a job: waiting, generating, the end. */

@@ -250,10 +250,34 @@ async function stream(
   }
 }
 
+/** Answers that mean the same at every upstream. */
+export const htmlPage = '<html><body><h1>502 Bad Gateway</h1></body></html>';
+export const halfJson: Answer = {
+  body: '{"id": "ab',
+  headers: { 'content-type': 'application/json' },
+};
+const dropped: Answer = { cutAfter: 0 };
+const badGateway: Answer = { status: 502, body: htmlPage };
+
+type Answers = Partial<Record<Fault, Answer>>;
+
 /** The fault that is switched on, and how often it has shown. */
 export function faultSwitch() {
   let playing: Fault | null = null;
   let shown = 0;
+  /** True for the first `times` checks of this fault. */
+  const shows = (fault: Fault, times = Infinity): boolean => {
+    if (playing !== fault || shown >= times) return false;
+    shown++;
+    return true;
+  };
+  /** The answer of the fault that is switched on, if it is one of these. */
+  const answerOf = (answers: Answers): Answer | null => {
+    const answer = playing === null ? undefined : answers[playing];
+    if (playing === null || answer === undefined) return null;
+    const once = playing.startsWith('poll-') && playing !== 'poll-404-always';
+    return shows(playing, once ? 1 : Infinity) ? answer : null;
+  };
   return {
     play(fault: Fault) {
       playing = fault;
@@ -261,21 +285,42 @@ export function faultSwitch() {
     },
     mend: () => void (playing = null),
     is: (fault: Fault) => playing === fault,
-    /** True for the first `times` checks of this fault. */
-    shows(fault: Fault, times = Infinity): boolean {
-      if (playing !== fault || shown >= times) return false;
-      shown++;
-      return true;
-    },
+    shows,
+    /** The refusal of a start that makes no job, or null. `own`: how this upstream refuses. */
+    refusal: (own: Answers) => answerOf({ 'submit-reset': dropped, ...own }),
+    /** The broken answer of a start that has made its job, or null. */
+    lost: () =>
+      answerOf({
+        'submit-lost': dropped,
+        'submit-502-after': badGateway,
+        'submit-garbage': halfJson,
+      }),
+    /** The answer of a poll that fails, or null. `own`: the answers of this upstream. */
+    hitch: (own: Answers) =>
+      answerOf({
+        'poll-502': badGateway,
+        'poll-504': { status: 504, body: htmlPage },
+        'poll-reset': dropped,
+        'poll-garbage': halfJson,
+        ...own,
+      }),
   };
 }
 
-/** Answers that mean the same at every upstream. */
-export const htmlPage = '<html><body><h1>502 Bad Gateway</h1></body></html>';
-export const halfJson: Answer = {
-  body: '{"id": "ab',
-  headers: { 'content-type': 'application/json' },
-};
+/** The three refusals for a rate limit. `seconds`: from now to the date of the second one. */
+export function limits(seconds: number, limited: (headers: Record<string, string>) => Answer) {
+  const date = new Date(Date.now() + seconds * 1000).toUTCString();
+  return {
+    'submit-429': limited({ 'retry-after': '7' }),
+    'submit-429-date': limited({ 'retry-after': date }),
+    'submit-429-bare': limited({}),
+  };
+}
+
+/** One look or all looks are answered with this 404. */
+export function missing(answer: Answer) {
+  return { 'poll-404-once': answer, 'poll-404-always': answer };
+}
 
 /** A video, 64 × 48, one second; an image, 8 × 8; a second of audio. */
 export const media = {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import {
-  halfJson,
-  htmlPage,
+  limits,
+  missing,
   media,
   outputAnswer,
   type AcceptedJob,
@@ -50,42 +50,24 @@ export function errorAnswer(
 /** The refusal of a start that creates no job, if such a fault is switched on; otherwise null. */
 export function refusal({ switched, service }: Desk): Answer | null {
   const busy = { type: 'requests', code: 'rate_limit_exceeded' };
-  if (switched.shows('submit-reset')) return { cutAfter: 0 };
-  if (switched.shows('submit-429'))
-    return errorAnswer(429, 'Rate limit reached.', busy, { 'retry-after': '7' });
-  if (switched.shows('submit-429-date')) {
-    const date = new Date(Date.now() + 9000).toUTCString();
-    return errorAnswer(429, 'Rate limit reached.', busy, { 'retry-after': date });
-  }
-  if (switched.shows('submit-429-bare')) return errorAnswer(429, 'Rate limit reached.', busy);
-  if (switched.shows('submit-503'))
-    return errorAnswer(503, 'Loading model', { code: 503, type: 'unavailable_error' });
-  if (switched.shows('submit-account')) {
-    if (service === 'openrouter') return errorAnswer(402, 'Insufficient credits.', { code: 402 });
-    const quota = { type: 'insufficient_quota', code: 'insufficient_quota' };
-    return errorAnswer(429, 'You exceeded your current quota.', quota);
-  }
-  if (switched.shows('submit-credential'))
-    return errorAnswer(401, 'Incorrect API key provided.', { code: 'invalid_api_key' });
-  if (switched.shows('submit-model'))
-    return errorAnswer(404, 'The model does not exist.', { code: 'model_not_found' });
-  if (switched.shows('submit-invalid'))
-    return errorAnswer(400, 'Invalid value: size must be 1024x1024.', {
+  const quota = { type: 'insufficient_quota', code: 'insufficient_quota' };
+  return switched.refusal({
+    ...limits(9, (headers) => errorAnswer(429, 'Rate limit reached.', busy, headers)),
+    'submit-503': errorAnswer(503, 'Loading model', { code: 503, type: 'unavailable_error' }),
+    'submit-account':
+      service === 'openrouter'
+        ? errorAnswer(402, 'Insufficient credits.', { code: 402 })
+        : errorAnswer(429, 'You exceeded your current quota.', quota),
+    'submit-credential': errorAnswer(401, 'Incorrect API key provided.', {
+      code: 'invalid_api_key',
+    }),
+    'submit-model': errorAnswer(404, 'The model does not exist.', { code: 'model_not_found' }),
+    'submit-invalid': errorAnswer(400, 'Invalid value: size must be 1024x1024.', {
       type: 'invalid_request_error',
       param: 'size',
       code: 'invalid_value',
-    });
-  return null;
-}
-
-/**
- * The broken answer of a start that has created its job, if such a fault is switched on; otherwise
- * null.
- */
-export function lost({ switched }: Desk): Answer | null {
-  if (switched.shows('submit-lost')) return { cutAfter: 0 };
-  if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
-  return switched.shows('submit-garbage') ? halfJson : null;
+    }),
+  });
 }
 
 /** The input of a JSON or multipart body, with its files. */
@@ -124,7 +106,7 @@ export async function image(call: Call, desk: Desk): Promise<Answer> {
   if (refused) return refused;
   const input = await inputOf(call, desk);
   const { id, bill } = accept(desk, `img_${++desk.made}`, input);
-  const hidden = lost(desk);
+  const hidden = desk.switched.lost();
   if (hidden) return hidden;
   const { switched } = desk;
   if (switched.shows('finish-refused'))
@@ -196,17 +178,16 @@ export function openVideos(desk: Desk) {
   function look(id: string): Answer {
     const unknown = errorAnswer(404, 'Video not found.', { code: 'video_not_found' });
     if (!desk.journal.some((job) => job.id === id)) return unknown;
-    if (switched.is('poll-404-always') || switched.shows('poll-404-once', 1)) return unknown;
-    if (switched.shows('poll-500', 1)) return errorAnswer(500, 'The server had an error.');
-    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
-    if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
-    if (switched.shows('poll-429', 1)) return errorAnswer(429, 'Slow down.');
-    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
-    if (switched.shows('poll-garbage', 1)) return halfJson;
-    if (switched.shows('poll-error-in-200', 1))
-      return { json: { error: { message: 'The server had an error.', type: 'server_error' } } };
-    if (switched.shows('poll-unknown-word', 1)) return { json: jobOf(id, 'percolating') };
-    return { json: stateOf(id) };
+    const hitch = switched.hitch({
+      ...missing(unknown),
+      'poll-500': errorAnswer(500, 'The server had an error.'),
+      'poll-429': errorAnswer(429, 'Slow down.'),
+      'poll-error-in-200': {
+        json: { error: { message: 'The server had an error.', type: 'server_error' } },
+      },
+      'poll-unknown-word': { json: jobOf(id, 'percolating') },
+    });
+    return hitch ?? { json: stateOf(id) };
   }
 
   function content(id: string): Answer {
@@ -224,7 +205,7 @@ export function openVideos(desk: Desk) {
       const input = await inputOf(call, desk);
       const { id } = accept(desk, `video_${++desk.made}`, input);
       const status = isRouter ? 'pending' : 'queued';
-      return lost(desk) ?? { status: isRouter ? 202 : 200, json: jobOf(id, status) };
+      return desk.switched.lost() ?? { status: isRouter ? 202 : 200, json: jobOf(id, status) };
     },
     get(path: string): Answer | null {
       const [, id, rest] = /^\/videos\/([^/]+)(\/content)?$/.exec(path) ?? [];

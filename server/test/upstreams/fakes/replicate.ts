@@ -1,8 +1,8 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import {
   faultSwitch,
-  halfJson,
-  htmlPage,
+  limits,
+  missing,
   media,
   outputAnswer,
   serve,
@@ -170,40 +170,33 @@ export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
       job.bill = biller(job, files);
     }
     journal.push(job);
-    if (switched.shows('submit-lost')) return { cutAfter: 0 };
-    if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
-    if (switched.shows('submit-garbage')) return halfJson;
+    const lost = switched.lost();
+    if (lost !== null) return lost;
     const waits = String(call.headers.prefer ?? '').startsWith('wait');
     if (waits && !held) job.status = 'succeeded';
     return { status: waits && held ? 202 : 201, json: view(job) };
   }
 
   function refusal(name: string): Answer | null {
-    const throttled = (headers: Record<string, string>, text: string): Answer => ({
-      ...problem(429, `Request was throttled. ${text}`),
+    const throttled = (headers: Record<string, string>): Answer => ({
+      ...problem(429, `Request was throttled. ${resets(headers['retry-after'])}`),
       headers,
     });
-    if (switched.shows('submit-reset')) return { cutAfter: 0 };
-    if (switched.shows('submit-429'))
-      return throttled({ 'retry-after': '7' }, 'Your rate limit resets in ~7s.');
-    if (switched.shows('submit-429-date')) {
-      const at = new Date(Date.now() + 30_000).toUTCString();
-      return throttled({ 'retry-after': at }, 'Your rate limit resets in ~30s.');
-    }
-    if (switched.shows('submit-429-bare')) return throttled({}, 'Try again later.');
-    if (switched.shows('submit-503')) return problem(503, 'The model is loading.');
-    if (switched.shows('submit-account'))
-      return problem(
-        402,
-        'You have insufficient credit to run this model. Go to https://replicate.com/account/billing#billing to purchase credit.',
-        'Insufficient credit',
-      );
-    if (switched.shows('submit-credential'))
-      return problem(401, 'Invalid token.', 'Unauthenticated');
-    if (switched.shows('submit-model')) return notFound();
+    const resets = (after?: string) =>
+      after === undefined
+        ? 'Try again later.'
+        : `Your rate limit resets in ~${after === '7' ? 7 : 30}s.`;
     if (!biller && !Object.hasOwn(models, name)) return notFound();
-    if (switched.shows('submit-invalid')) return invalid('input.prompt', 'prompt is too strange');
-    return null;
+    const credit =
+      'You have insufficient credit to run this model. Go to https://replicate.com/account/billing#billing to purchase credit.';
+    return switched.refusal({
+      ...limits(30, throttled),
+      'submit-503': problem(503, 'The model is loading.'),
+      'submit-account': problem(402, credit, 'Insufficient credit'),
+      'submit-credential': problem(401, 'Invalid token.', 'Unauthenticated'),
+      'submit-model': notFound(),
+      'submit-invalid': invalid('input.prompt', 'prompt is too strange'),
+    });
   }
 
   /** Each poll moves the job one step on: starting, processing, done. */
@@ -223,16 +216,12 @@ export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
   }
 
   function pollFault(): Answer | null {
-    if (switched.shows('poll-500', 1)) return problem(500, 'Internal server error');
-    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
-    if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
-    if (switched.shows('poll-429', 1)) return problem(429, 'Request was throttled.');
-    if (switched.shows('poll-404-once', 1) || switched.shows('poll-404-always')) return notFound();
-    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
-    if (switched.shows('poll-garbage', 1)) return halfJson;
-    if (switched.shows('poll-error-in-200', 1))
-      return { json: { detail: 'Something went wrong, try again.', status: 500 } };
-    return null;
+    return switched.hitch({
+      ...missing(notFound()),
+      'poll-500': problem(500, 'Internal server error'),
+      'poll-429': problem(429, 'Request was throttled.'),
+      'poll-error-in-200': { json: { detail: 'Something went wrong, try again.', status: 500 } },
+    });
   }
 
   function ended(job: Job): unknown {

@@ -1,9 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import {
   faultSwitch,
-  halfJson,
-  htmlPage,
+  limits,
   media,
+  missing,
   outputAnswer,
   serve,
   type AcceptedJob,
@@ -80,42 +80,31 @@ export async function fakeWavespeed(biller?: Biller): Promise<FakeUpstream> {
     };
     if (biller) job.bill = biller(job, files);
     journal.push(job);
-    if (switched.shows('submit-lost')) return { cutAfter: 0 };
-    if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
-    if (switched.shows('submit-garbage')) return halfJson;
-    return ok(prediction(job, 'created'));
+    return switched.lost() ?? ok(prediction(job, 'created'));
   }
 
   function refusal(): Answer | null {
-    if (switched.shows('submit-reset')) return { cutAfter: 0 };
-    if (switched.shows('submit-429'))
-      return fault(429, 'Too many requests', { 'retry-after': '7' });
-    if (switched.shows('submit-429-date')) {
-      const at = new Date(Date.now() + 30_000).toUTCString();
-      return fault(429, 'Too many requests', { 'retry-after': at });
-    }
-    if (switched.shows('submit-429-bare')) return fault(429, 'Too many requests');
-    if (switched.shows('submit-503')) return fault(503, 'Service unavailable');
-    if (switched.shows('submit-account')) return fault(402, 'Insufficient credits');
-    if (switched.shows('submit-credential')) return fault(401, `Invalid access key ${key}`);
-    if (switched.shows('submit-model')) return fault(404, 'model not found');
-    if (switched.shows('submit-invalid')) return fault(400, 'property "size" is not allowed');
-    return null;
+    return switched.refusal({
+      ...limits(30, (headers) => fault(429, 'Too many requests', headers)),
+      'submit-503': fault(503, 'Service unavailable'),
+      'submit-account': fault(402, 'Insufficient credits'),
+      'submit-credential': fault(401, `Invalid access key ${key}`),
+      'submit-model': fault(404, 'model not found'),
+      'submit-invalid': fault(400, 'property "size" is not allowed'),
+    });
   }
 
   function predictionOf(id: string): Answer {
     const job = journal.find((each) => each.id === id);
-    if (switched.shows('poll-404-once', 1) || switched.shows('poll-404-always') || !job)
-      return fault(404, 'prediction not found');
-    if (switched.shows('poll-500', 1)) return fault(500, 'Internal error');
-    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
-    if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
-    if (switched.shows('poll-429', 1)) return fault(429, 'Too many requests');
-    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
-    if (switched.shows('poll-garbage', 1)) return halfJson;
-    if (switched.shows('poll-error-in-200', 1))
-      return { json: { code: 500, message: 'storage is away' } };
-    return ok(prediction(job, stateOf(job)));
+    const unknown = fault(404, 'prediction not found');
+    if (!job) return unknown;
+    const hitch = switched.hitch({
+      ...missing(unknown),
+      'poll-500': fault(500, 'Internal error'),
+      'poll-429': fault(429, 'Too many requests'),
+      'poll-error-in-200': { json: { code: 500, message: 'storage is away' } },
+    });
+    return hitch ?? ok(prediction(job, stateOf(job)));
   }
 
   function stateOf(job: Job): string {
