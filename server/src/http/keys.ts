@@ -49,16 +49,15 @@ export function keyBounds({
   return { rpm: FAREBOX_RPM, open_jobs: FAREBOX_OPEN_JOBS };
 }
 
-export const Ceilings = s.named(
+export const Ceilings = s.namedObject(
   'KeyCeilings',
-  s.object(
-    {
-      monthly_ceiling_usd_micro: s.nullable(s.microUsd()),
-      rpm_ceiling: s.nullable(s.integer()),
-      open_jobs_ceiling: s.nullable(s.integer()),
-    },
-    { description: "The operator's limits; people may set lower ones. Null: unlimited." },
-  ),
+
+  {
+    monthly_ceiling_usd_micro: s.nullable(s.microUsd()),
+    rpm_ceiling: s.nullable(s.integer()),
+    open_jobs_ceiling: s.nullable(s.integer()),
+  },
+  { description: "The operator's limits; people may set lower ones. Null: unlimited." },
 );
 
 const parts = {
@@ -105,7 +104,7 @@ function viewOf<const Name extends keyof Parts>(
   more: readonly Name[],
 ) {
   // TypeScript does not follow the names.
-  return s.named(name, s.object({ ...pick(names), ...shown, ...pick(more) })) as s.TObject<
+  return s.namedObject(name, { ...pick(names), ...shown, ...pick(more) }) as s.TObject<
     Pick<Parts, Name> & SettingSchemas
   >;
 }
@@ -145,7 +144,7 @@ export const AccountKey = viewOf(
 /** A new key, with its secret. */
 export function withSecret<P extends s.TObject['properties']>(name: string, key: s.TObject<P>) {
   const secret = s.text('The secret, shown only here.');
-  return s.named(name, s.object({ key: secret, ...key.properties }));
+  return s.namedObject(name, { key: secret, ...key.properties });
 }
 
 /** A key with all parts; its schema chooses among them. */

@@ -21,35 +21,29 @@ import { keyedEndpoint } from '../endpoint.ts';
 
 /** The addresses to which an account sends USDT, and its deposits. */
 
-const DepositAddress = s.named(
-  'DepositAddress',
-  s.object({
-    chain: s.text('Name of the chain, such as `tron`.'),
-    title: s.text('The name that people know, such as `BNB Chain (BEP20)`.'),
-    family: s.choice(['evm', 'tron'], 'The form of its addresses.'),
-    chain_id: s.integer('Number of the chain; for EVM chains its number in EIP-155.'),
-    token: s.object({
-      symbol: s.text('Symbol of the token, such as `USDT`.'),
-      address: s.text('Its contract. Other tokens of that name are not credited.'),
-      decimals: s.integer('Decimals of its amounts on the chain.'),
-    }),
-    address: s.text("The account's own address, for any amount at any time, for ever."),
-    minimum_usd_micro: s.microUsd('Smaller deposits are not credited.'),
-    finality: s.choice(
-      ['finalized', 'confirmations'],
-      'Credited once the network calls the block final, or after `confirmations` blocks.',
-    ),
-    confirmations: s.nullable(s.integer('Blocks on top of it before a deposit is credited.')),
-    block_seconds: s.nullable(s.integer('Usual seconds between two blocks, rounded up.')),
-    usual_seconds: s.nullable(s.integer('Usual time until a deposit is credited.')),
-    explorer_url: s.nullable(s.text('A page that shows the address.')),
+const DepositAddress = s.namedObject('DepositAddress', {
+  chain: s.text('Name of the chain, such as `tron`.'),
+  title: s.text('The name that people know, such as `BNB Chain (BEP20)`.'),
+  family: s.choice(['evm', 'tron'], 'The form of its addresses.'),
+  chain_id: s.integer('Number of the chain; for EVM chains its number in EIP-155.'),
+  token: s.object({
+    symbol: s.text('Symbol of the token, such as `USDT`.'),
+    address: s.text('Its contract. Other tokens of that name are not credited.'),
+    decimals: s.integer('Decimals of its amounts on the chain.'),
   }),
-);
+  address: s.text("The account's own address, for any amount at any time, for ever."),
+  minimum_usd_micro: s.microUsd('Smaller deposits are not credited.'),
+  finality: s.choice(
+    ['finalized', 'confirmations'],
+    'Credited once the network calls the block final, or after `confirmations` blocks.',
+  ),
+  confirmations: s.nullable(s.integer('Blocks on top of it before a deposit is credited.')),
+  block_seconds: s.nullable(s.integer('Usual seconds between two blocks, rounded up.')),
+  usual_seconds: s.nullable(s.integer('Usual time until a deposit is credited.')),
+  explorer_url: s.nullable(s.text('A page that shows the address.')),
+});
 
-const DepositAddressList = s.named(
-  'DepositAddressList',
-  s.object({ data: s.list(DepositAddress) }),
-);
+const DepositAddressList = s.namedObject('DepositAddressList', { data: s.list(DepositAddress) });
 
 /** GET /deposit-addresses */
 export const addresses = keyedEndpoint(
@@ -91,32 +85,27 @@ const DepositWhy = s.named(
   ),
 );
 
-const Deposit = s.named(
-  'Deposit',
-  s.object({
-    deposit_id: s.nullable(s.id('Null until its block is final.')),
-    chain: s.text('Name of the chain.'),
-    token: s.text('Symbol of the token; its contract if the chain is no longer read.'),
-    address: s.text('The address that got it.'),
-    tx_hash: s.text('Hash of its transaction, as the explorer writes it: without 0x on TRON.'),
-    log_position: s.nullable(s.integer("Its place in the transaction's receipt, from 0.")),
-    amount: s.text('Amount of the token with at most six decimals, such as `25.5`.'),
-    amount_usd_micro: s.microUsd('The same amount; 1 USDT counts as 1 USD.'),
-    state: s.choice(
-      ['seen', 'held', 'credited', 'ignored', 'dropped'],
-      'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: it is not credited. dropped: the network has removed it.',
-    ),
-    why: s.nullable(DepositWhy),
-    confirmations: s.integer('Blocks on top of it when the chain was last read.'),
-    required: s.nullable(
-      s.integer('Blocks that it needs; null: the network says when it is final.'),
-    ),
-    explorer_url: s.nullable(s.text('A page that shows the transaction.')),
-    seen_at: s.time('When it was noticed.'),
-    credited_at: s.nullable(s.time('When it was added to the balance.')),
-    transfer_id: s.nullable(s.id('The id of its transfer on the statement.')),
-  }),
-);
+const Deposit = s.namedObject('Deposit', {
+  deposit_id: s.nullable(s.id('Null until its block is final.')),
+  chain: s.text('Name of the chain.'),
+  token: s.text('Symbol of the token; its contract if the chain is no longer read.'),
+  address: s.text('The address that got it.'),
+  tx_hash: s.text('Hash of its transaction, as the explorer writes it: without 0x on TRON.'),
+  log_position: s.nullable(s.integer("Its place in the transaction's receipt, from 0.")),
+  amount: s.text('Amount of the token with at most six decimals, such as `25.5`.'),
+  amount_usd_micro: s.microUsd('The same amount; 1 USDT counts as 1 USD.'),
+  state: s.choice(
+    ['seen', 'held', 'credited', 'ignored', 'dropped'],
+    'seen: its block is not final. held: an operator or a second source has to confirm it. ignored: it is not credited. dropped: the network has removed it.',
+  ),
+  why: s.nullable(DepositWhy),
+  confirmations: s.integer('Blocks on top of it when the chain was last read.'),
+  required: s.nullable(s.integer('Blocks that it needs; null: the network says when it is final.')),
+  explorer_url: s.nullable(s.text('A page that shows the transaction.')),
+  seen_at: s.time('When it was noticed.'),
+  credited_at: s.nullable(s.time('When it was added to the balance.')),
+  transfer_id: s.nullable(s.id('The id of its transfer on the statement.')),
+});
 
 const sightingsMax = 100;
 

@@ -37,24 +37,21 @@ const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain
 const acceptedNames = typeNames((type) => accepted.test(type));
 const acceptedWords = `images, video, audio, PDF and plain text (${acceptedNames})`;
 
-const UploadedFile = s.named(
-  'UploadedFile',
-  s.object({
-    file_id: s.text('Can be used in place of a URL in any URL field of an input.', {
-      pattern: '^file_[0-9a-f]{32}$',
-    }),
-    content_type: s.text('Found in the bytes.'),
-    size: s.integer('Bytes.'),
-    sha256: s.text('SHA-256 of the bytes, in hex.', { pattern: '^[0-9a-f]{64}$' }),
-    created_at: s.time('When it was stored.'),
-    expires_at: s.time('When it is deleted: by default 7 days after it was stored.'),
-    id: s.optional(s.text('The `file_id`. This and the next fields: only if the body was a form.')),
-    object: s.optional(s.choice(['file'])),
-    bytes: s.optional(s.integer('The `size`.')),
-    filename: s.optional(s.text('As it was sent. It is not kept.')),
-    purpose: s.optional(s.text('As it was sent, else `user_data`. It has no effect.')),
+const UploadedFile = s.namedObject('UploadedFile', {
+  file_id: s.text('Can be used in place of a URL in any URL field of an input.', {
+    pattern: '^file_[0-9a-f]{32}$',
   }),
-);
+  content_type: s.text('Found in the bytes.'),
+  size: s.integer('Bytes.'),
+  sha256: s.text('SHA-256 of the bytes, in hex.', { pattern: '^[0-9a-f]{64}$' }),
+  created_at: s.time('When it was stored.'),
+  expires_at: s.time('When it is deleted: by default 7 days after it was stored.'),
+  id: s.optional(s.text('The `file_id`. This and the next fields: only if the body was a form.')),
+  object: s.optional(s.choice(['file'])),
+  bytes: s.optional(s.integer('The `size`.')),
+  filename: s.optional(s.text('As it was sent. It is not kept.')),
+  purpose: s.optional(s.text('As it was sent, else `user_data`. It has no effect.')),
+});
 
 /** The form of OpenAI's clients. Other fields are ignored. */
 export const uploadForm = s.object({

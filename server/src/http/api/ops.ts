@@ -9,7 +9,7 @@ import type { CallDeps, StopDeps } from '../deps.ts';
 
 /** Calls for supervisors, which need no API key, and the OpenAPI document. */
 
-export const Health = s.named('Health', s.object({ status: s.choice(['ok']) }));
+export const Health = s.namedObject('Health', { status: s.choice(['ok']) });
 
 /** GET /livez: the process answers, has not been told to stop and knows the database's schema. */
 export const livez = openEndpoint({ reply: Health }, async ({ reply }, { stopping, version }) => {

@@ -8,16 +8,13 @@ import * as s from '../schemas/schema.ts';
 
 /** Tells programs where to send money, so that they can top up by themselves. */
 
-const TopUpAddress = s.named(
-  'TopUpAddress',
-  s.object({
-    chain: s.text('Name of the chain.'),
-    title: s.text('The name that wallets and exchanges show, such as `BNB Chain (BEP20)`.'),
-    token: s.text('Symbol of the token.'),
-    address: s.text("The account's own address."),
-    minimum_usd_micro: s.microUsd('Smaller deposits are not credited.'),
-  }),
-);
+const TopUpAddress = s.namedObject('TopUpAddress', {
+  chain: s.text('Name of the chain.'),
+  title: s.text('The name that wallets and exchanges show, such as `BNB Chain (BEP20)`.'),
+  token: s.text('Symbol of the token.'),
+  address: s.text("The account's own address."),
+  minimum_usd_micro: s.microUsd('Smaller deposits are not credited.'),
+});
 
 export const TopUp = s.list(
   TopUpAddress,

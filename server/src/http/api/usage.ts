@@ -27,29 +27,26 @@ import { metadataQuery } from '../requests/list.ts';
 /** Limit of metadata names in `by`: each name multiplies the number of groups. */
 const namesMax = 2;
 
-const UsageLine = s.named(
-  'UsageLine',
-  s.object({
-    day: s.nullable(s.text('The day (UTC) on which the requests ended; null if not by day.')),
-    model_id: s.nullable(s.text('Null if not by model.')),
-    key_id: s.nullable(s.id('Null if not by key.')),
-    person_id: s.nullable(
-      s.id('The person who was signed in; null for programs with a key, and if not by person.'),
-    ),
-    metadata: s.record(
-      s.nullable(s.text()),
-      'The values of the names in `by`; null where a request has no such name.',
-    ),
-    requests: s.integer('Requests that ended; cancelled ones are not counted.'),
-    completed: s.integer('`COMPLETED`.'),
-    failed: s.integer('`FAILED`.'),
-    charged_usd_micro: s.signedMicroUsd('Charged, less the refunds booked in these days.'),
-    input_tokens: s.integer('Tokens that chats read.'),
-    output_tokens: s.integer('Tokens that chats wrote.'),
-    cached_tokens: s.integer('The part of `input_tokens` that was read from a cache.'),
-    reasoning_tokens: s.integer('The part of `output_tokens` that was reasoning.'),
-  }),
-);
+const UsageLine = s.namedObject('UsageLine', {
+  day: s.nullable(s.text('The day (UTC) on which the requests ended; null if not by day.')),
+  model_id: s.nullable(s.text('Null if not by model.')),
+  key_id: s.nullable(s.id('Null if not by key.')),
+  person_id: s.nullable(
+    s.id('The person who was signed in; null for programs with a key, and if not by person.'),
+  ),
+  metadata: s.record(
+    s.nullable(s.text()),
+    'The values of the names in `by`; null where a request has no such name.',
+  ),
+  requests: s.integer('Requests that ended; cancelled ones are not counted.'),
+  completed: s.integer('`COMPLETED`.'),
+  failed: s.integer('`FAILED`.'),
+  charged_usd_micro: s.signedMicroUsd('Charged, less the refunds booked in these days.'),
+  input_tokens: s.integer('Tokens that chats read.'),
+  output_tokens: s.integer('Tokens that chats wrote.'),
+  cached_tokens: s.integer('The part of `input_tokens` that was read from a cache.'),
+  reasoning_tokens: s.integer('The part of `output_tokens` that was reasoning.'),
+});
 
 const groups = ['day', 'model', 'key', 'person'] as const;
 const groupsRule = `one or more of ${groups.join(', ')} and metadata.NAME, with commas between, and at most ${namesMax} names`;

@@ -15,20 +15,17 @@ const switches = {
   failing_jobs: 'At least 10 jobs ended within an hour, and more than half failed.',
 };
 
-const AlertSettings = s.named(
-  'AlertSettings',
-  s.object({
-    low_balance_usd_micro: s.nullable(s.microUsd('Null if this alert is off.')),
-    emails: s.boolean(),
-    webhook_url: s.nullable(s.text()),
-    notified_at: s.nullable(s.time()),
-    key_limits: s.boolean(switches.key_limits),
-    failing_webhooks: s.boolean(switches.failing_webhooks),
-    failing_jobs: s.boolean(switches.failing_jobs),
-    has_mail: s.boolean(),
-    recipients: s.list(s.text()),
-  }),
-);
+const AlertSettings = s.namedObject('AlertSettings', {
+  low_balance_usd_micro: s.nullable(s.microUsd('Null if this alert is off.')),
+  emails: s.boolean(),
+  webhook_url: s.nullable(s.text()),
+  notified_at: s.nullable(s.time()),
+  key_limits: s.boolean(switches.key_limits),
+  failing_webhooks: s.boolean(switches.failing_webhooks),
+  failing_jobs: s.boolean(switches.failing_jobs),
+  has_mail: s.boolean(),
+  recipients: s.list(s.text()),
+});
 
 /** Settings of an account that has chosen none. */
 const usual = {

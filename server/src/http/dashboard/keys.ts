@@ -31,10 +31,12 @@ import type { Visit, WebDeps } from '../session/visit.ts';
 
 /** Keys on the customer's pages. A secret is shown only in the reply that makes it. */
 
-export const RefusedCalls = s.named(
-  'RefusedCalls',
-  s.object({ key_id: s.id(), name: s.text(), code: s.text(), calls: s.integer() }),
-);
+export const RefusedCalls = s.namedObject('RefusedCalls', {
+  key_id: s.id(),
+  name: s.text(),
+  code: s.text(),
+  calls: s.integer(),
+});
 
 const NewKey = withSecret('NewKey', Key);
 

@@ -26,56 +26,47 @@ export const balance = visitEndpoint(
   async ({ req }, { db }) => (await accounts.find(db, req.account_id))!,
 );
 
-const KeyMonth = s.named(
-  'KeyMonth',
-  s.object({
-    key_id: s.id(),
-    name: s.text(),
-    is_studio: s.boolean(),
-    revoked: s.boolean(),
-    monthly_limit_usd_micro: s.nullable(s.microUsd()),
-    spent_usd_micro: s.microUsd('Reservations included.'),
-  }),
-);
+const KeyMonth = s.namedObject('KeyMonth', {
+  key_id: s.id(),
+  name: s.text(),
+  is_studio: s.boolean(),
+  revoked: s.boolean(),
+  monthly_limit_usd_micro: s.nullable(s.microUsd()),
+  spent_usd_micro: s.microUsd('Reservations included.'),
+});
 
-const RunningRequest = s.named(
-  'RunningRequest',
-  s.object({
-    request_id: s.id(),
-    model_id: s.text(),
-    kind: KindName,
-    status: StatusName,
-    quoted_usd_micro: s.microUsd(),
-    created_at: s.time(),
-    started_at: s.nullable(s.time()),
-  }),
-);
+const RunningRequest = s.namedObject('RunningRequest', {
+  request_id: s.id(),
+  model_id: s.text(),
+  kind: KindName,
+  status: StatusName,
+  quoted_usd_micro: s.microUsd(),
+  created_at: s.time(),
+  started_at: s.nullable(s.time()),
+});
 
-const Overview = s.named(
-  'Overview',
-  s.object({
-    ...Funds.properties,
-    month: s.object({
-      spent_usd_micro: s.microUsd(),
-      resets_at: s.nullable(s.time()),
-      keys_total: s.integer(),
-      keys: s.list(KeyMonth),
-    }),
-    running: s.object({ total: s.integer(), data: s.list(RunningRequest) }),
-    steps: s.object({ topped_up: s.boolean(), has_key: s.boolean(), has_request: s.boolean() }),
-    refused: s.list(RefusedCalls, 'Counts of the last day.'),
-    failed_webhooks: s.integer('Webhooks that failed in the last day; 100 at most.'),
-    failing_jobs: s.nullable(
-      s.object(
-        { ended: s.integer(), failed: s.integer() },
-        {
-          description:
-            'Jobs of one hour, as of the newest alert of the last day; null: none, or it is off.',
-        },
-      ),
+const Overview = s.namedObject('Overview', {
+  ...Funds.properties,
+  month: s.object({
+    spent_usd_micro: s.microUsd(),
+    resets_at: s.nullable(s.time()),
+    keys_total: s.integer(),
+    keys: s.list(KeyMonth),
+  }),
+  running: s.object({ total: s.integer(), data: s.list(RunningRequest) }),
+  steps: s.object({ topped_up: s.boolean(), has_key: s.boolean(), has_request: s.boolean() }),
+  refused: s.list(RefusedCalls, 'Counts of the last day.'),
+  failed_webhooks: s.integer('Webhooks that failed in the last day; 100 at most.'),
+  failing_jobs: s.nullable(
+    s.object(
+      { ended: s.integer(), failed: s.integer() },
+      {
+        description:
+          'Jobs of one hour, as of the newest alert of the last day; null: none, or it is off.',
+      },
     ),
-  }),
-);
+  ),
+});
 
 /** GET /overview: everything that changes while somebody watches; spending by day is at /spend. */
 export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db }) => {
@@ -110,16 +101,13 @@ export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db 
   };
 });
 
-const SpendDay = s.named(
-  'SpendDay',
-  s.object({
-    day: s.text(),
-    kind: KindName,
-    model_id: s.nullable(s.text('Null: all other models, on which less was spent.')),
-    charged_usd_micro: s.microUsd(),
-    requests: s.integer(),
-  }),
-);
+const SpendDay = s.namedObject('SpendDay', {
+  day: s.text(),
+  kind: KindName,
+  model_id: s.nullable(s.text('Null: all other models, on which less was spent.')),
+  charged_usd_micro: s.microUsd(),
+  requests: s.integer(),
+});
 
 /**
  * GET /spend: charges of the last days (UTC, including today) by kind and by model, and the charge
@@ -128,14 +116,11 @@ const SpendDay = s.named(
 export const spending = visitEndpoint(
   {
     query: s.form({ days: s.optional(s.choice([7, 30, 90])) }),
-    reply: s.named(
-      'Spend',
-      s.object({
-        days: s.list(s.text()),
-        data: s.list(SpendDay),
-        before: s.list(s.microUsd(), 'One for each day, in the order of `days`.'),
-      }),
-    ),
+    reply: s.namedObject('Spend', {
+      days: s.list(s.text()),
+      data: s.list(SpendDay),
+      before: s.list(s.microUsd(), 'One for each day, in the order of `days`.'),
+    }),
   },
   async ({ req, reply, query }, deps) => {
     const { db } = deps;

@@ -10,14 +10,11 @@ import { SourceName } from '../schemas/account.ts';
 
 /** Receipts for paid deposits, and the transactions of deposits from chains. */
 
-export const ChainTransaction = s.named(
-  'ChainTransaction',
-  s.object({
-    network: s.text('Chain and token, such as `BNB Chain (BEP20), USDT`.'),
-    tx_hash: s.text('As the explorer writes it: without 0x on TRON.'),
-    explorer_url: s.nullable(s.url('A page that shows the transaction.')),
-  }),
-);
+export const ChainTransaction = s.namedObject('ChainTransaction', {
+  network: s.text('Chain and token, such as `BNB Chain (BEP20), USDT`.'),
+  tx_hash: s.text('As the explorer writes it: without 0x on TRON.'),
+  explorer_url: s.nullable(s.url('A page that shows the transaction.')),
+});
 
 /** The transaction of a deposit from a chain; null for other rows. */
 export function transactionOf(
@@ -48,21 +45,18 @@ export function issuerOf(deps: Pick<HttpDeps, 'chains' | 'seller'>): Issuer {
   return { seller: deps.seller(), networks: networks(deps) };
 }
 
-export const Receipt = s.named(
-  'Receipt',
-  s.object({
-    number: s.text('Its number, such as `R-000123`.'),
-    transfer_id: s.id(),
-    issued_at: s.time('When it was first requested. Its texts have not changed since.'),
-    paid_at: s.time('When the deposit was booked.'),
-    seller: s.text('The operator, in lines; the name is the first.'),
-    buyer: s.text('The account, in lines; the name is the first.'),
-    amount_usd_micro: s.microUsd(),
-    source: SourceName,
-    reference: s.nullable(s.text()),
-    transaction: s.nullable(ChainTransaction),
-  }),
-);
+export const Receipt = s.namedObject('Receipt', {
+  number: s.text('Its number, such as `R-000123`.'),
+  transfer_id: s.id(),
+  issued_at: s.time('When it was first requested. Its texts have not changed since.'),
+  paid_at: s.time('When the deposit was booked.'),
+  seller: s.text('The operator, in lines; the name is the first.'),
+  buyer: s.text('The account, in lines; the name is the first.'),
+  amount_usd_micro: s.microUsd(),
+  source: SourceName,
+  reference: s.nullable(s.text()),
+  transaction: s.nullable(ChainTransaction),
+});
 
 /** The receipt of a deposit, as `Receipt`. Throws `not_found`. */
 export async function receiptFor(account_id: string, transferId: string, deps: HttpDeps) {

@@ -34,64 +34,60 @@ const exportRows = 1000;
 
 export const MovementKind = s.named('MovementKind', s.choice(kinds));
 
-const Movement = s.named(
-  'Movement',
-  s.object({
-    transfer_id: s.id(),
+const Movement = s.namedObject('Movement', {
+  transfer_id: s.id(),
+  seq: s.integer(),
+  kind: MovementKind,
+  direction: s.choice(['in', 'out']),
+  amount_usd_micro: s.microUsd(),
+  change_usd_micro: s.signedMicroUsd('Change of the available balance.'),
+  reserved_usd_micro: s.nullable(
+    s.microUsd('For a charge or release: the amount that was reserved.'),
+  ),
+  available_after_usd_micro: s.signedMicroUsd(),
+  request_id: s.nullable(s.id()),
+  model_id: s.nullable(s.text()),
+  source: s.nullable(SourceName),
+  reference: s.nullable(s.text()),
+  reason: s.nullable(s.text()),
+  has_receipt: s.boolean('Whether `/receipts/{transfer_id}` exists.'),
+  receipt: s.nullable(
+    s.text(
+      "The receipt's number, once it was issued. An export issues the receipts of all its rows.",
+    ),
+  ),
+  transaction: s.nullable(ChainTransaction),
+  created_at: s.time(),
+});
+
+const StatementLine = s.namedObject(
+  'StatementLine',
+
+  {
+    id: s.id(),
     seq: s.integer(),
     kind: MovementKind,
-    direction: s.choice(['in', 'out']),
-    amount_usd_micro: s.microUsd(),
-    change_usd_micro: s.signedMicroUsd('Change of the available balance.'),
-    reserved_usd_micro: s.nullable(
-      s.microUsd('For a charge or release: the amount that was reserved.'),
-    ),
-    available_after_usd_micro: s.signedMicroUsd(),
+    effect_usd_micro: s.signedMicroUsd('The change of the balance.'),
+    balance_usd_micro: s.signedMicroUsd('Reserved amounts included.'),
+    held_usd_micro: s.nullable(s.microUsd('The amount reserved for an open request.')),
     request_id: s.nullable(s.id()),
     model_id: s.nullable(s.text()),
+    model_name: s.nullable(s.text()),
+    status: s.nullable(StatusName),
+    unit: s.nullable(UnitName),
+    quantity: s.nullable(
+      s.number(
+        'The delivered quantity, or the requested one while the delivered one is not known.',
+      ),
+    ),
     source: s.nullable(SourceName),
     reference: s.nullable(s.text()),
     reason: s.nullable(s.text()),
-    has_receipt: s.boolean('Whether `/receipts/{transfer_id}` exists.'),
-    receipt: s.nullable(
-      s.text(
-        "The receipt's number, once it was issued. An export issues the receipts of all its rows.",
-      ),
-    ),
+    has_receipt: s.boolean('Whether `/receipts/{id}` exists.'),
     transaction: s.nullable(ChainTransaction),
     created_at: s.time(),
-  }),
-);
-
-const StatementLine = s.named(
-  'StatementLine',
-  s.object(
-    {
-      id: s.id(),
-      seq: s.integer(),
-      kind: MovementKind,
-      effect_usd_micro: s.signedMicroUsd('The change of the balance.'),
-      balance_usd_micro: s.signedMicroUsd('Reserved amounts included.'),
-      held_usd_micro: s.nullable(s.microUsd('The amount reserved for an open request.')),
-      request_id: s.nullable(s.id()),
-      model_id: s.nullable(s.text()),
-      model_name: s.nullable(s.text()),
-      status: s.nullable(StatusName),
-      unit: s.nullable(UnitName),
-      quantity: s.nullable(
-        s.number(
-          'The delivered quantity, or the requested one while the delivered one is not known.',
-        ),
-      ),
-      source: s.nullable(SourceName),
-      reference: s.nullable(s.text()),
-      reason: s.nullable(s.text()),
-      has_receipt: s.boolean('Whether `/receipts/{id}` exists.'),
-      transaction: s.nullable(ChainTransaction),
-      created_at: s.time(),
-    },
-    { description: 'A top-up, a correction, or a request with its cost.' },
-  ),
+  },
+  { description: 'A top-up, a correction, or a request with its cost.' },
 );
 
 const Filter = s.form({
@@ -151,17 +147,14 @@ function cursorOf({ seq }: { seq: bigint }): string {
 export const totals = visitEndpoint(
   {
     query: Filter,
-    reply: s.named(
-      'StatementTotals',
-      s.object({
-        movements: s.integer(),
-        in_usd_micro: s.microUsd(),
-        out_usd_micro: s.microUsd(),
-        net_usd_micro: s.signedMicroUsd(),
-        charged_usd_micro: s.microUsd(),
-        by_source: s.list(SourceSum, 'The deposits.'),
-      }),
-    ),
+    reply: s.namedObject('StatementTotals', {
+      movements: s.integer(),
+      in_usd_micro: s.microUsd(),
+      out_usd_micro: s.microUsd(),
+      net_usd_micro: s.signedMicroUsd(),
+      charged_usd_micro: s.microUsd(),
+      by_source: s.list(SourceSum, 'The deposits.'),
+    }),
   },
   async ({ req, reply, query }, deps) => {
     const { account_id } = req;

@@ -26,36 +26,32 @@ import { Role } from '../schemas/account.ts';
 /** Limited, because an invitation may send a letter to somebody who did not ask for it. */
 const invitationsOfAccount = { max: 30, seconds: 3600 };
 
-const Member = s.named(
-  'Member',
-  s.object({
-    person_id: s.id(),
-    name: s.text(),
-    email: s.text(),
-    role: Role,
-    is_me: s.boolean(),
-    two_factor_enabled: s.optional(s.boolean('Shown to owners only.')),
-    joined_at: s.time(),
-  }),
-);
+const Member = s.namedObject('Member', {
+  person_id: s.id(),
+  name: s.text(),
+  email: s.text(),
+  role: Role,
+  is_me: s.boolean(),
+  two_factor_enabled: s.optional(s.boolean('Shown to owners only.')),
+  joined_at: s.time(),
+});
 
-const Invitee = s.named(
-  'Invitee',
-  s.object({ invitation_id: s.id(), email: s.text(), role: Role, expires_at: s.time() }),
-);
+const Invitee = s.namedObject('Invitee', {
+  invitation_id: s.id(),
+  email: s.text(),
+  role: Role,
+  expires_at: s.time(),
+});
 
 /** GET /team: the members of the account; owners also see the open invitations. */
 export const team = visitEndpoint(
   {
-    reply: s.named(
-      'Team',
-      s.object({
-        is_operator: s.boolean(),
-        members: s.list(Member),
-        invitations: s.list(Invitee),
-        billed_to: s.nullable(s.text('Further lines about the account on its receipts.')),
-      }),
-    ),
+    reply: s.namedObject('Team', {
+      is_operator: s.boolean(),
+      members: s.list(Member),
+      invitations: s.list(Invitee),
+      billed_to: s.nullable(s.text('Further lines about the account on its receipts.')),
+    }),
   },
   async ({ req }, { db }) => {
     const { account_id, role } = req;
@@ -141,16 +137,13 @@ export const leave = visitEndpoint(
 export const invite = visitEndpoint(
   {
     body: s.form({ email: s.email(), role: Role }),
-    reply: s.named(
-      'NewInvitation',
-      s.object({
-        invitation_id: s.id(),
-        email: s.text(),
-        role: Role,
-        url: s.url(),
-        mailed: s.boolean(),
-      }),
-    ),
+    reply: s.namedObject('NewInvitation', {
+      invitation_id: s.id(),
+      email: s.text(),
+      role: Role,
+      url: s.url(),
+      mailed: s.boolean(),
+    }),
   },
   async ({ req, body }, deps) => {
     const { account_id } = req;

@@ -25,7 +25,7 @@ const pageSize = 50;
 /** Limit of an account's tests and resends. */
 const sendsMax = { max: 30, seconds: 60 };
 
-const Secrets = s.named('WebhookSecrets', s.object({ secrets: s.list(s.text()) }));
+const Secrets = s.namedObject('WebhookSecrets', { secrets: s.list(s.text()) });
 
 /** GET /webhooks: the signing secrets, in full only for people with the right to build. */
 export const read = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => {
@@ -50,7 +50,7 @@ const result = {
   fault: s.nullable(s.text('The network error that caused it.')),
   duration_ms: s.integer(),
 };
-const SendResult = s.named('SendResult', s.object({ delivered: s.boolean(), ...result }));
+const SendResult = s.namedObject('SendResult', { delivered: s.boolean(), ...result });
 
 /** POST /webhooks/test: sends an example to the URL and returns what came back. */
 export const test = visitEndpoint(
@@ -127,17 +127,14 @@ async function record(
   await deliveries.insert(db, { id, account_id, ...what, status, error, duration_ms });
 }
 
-const Delivery = s.named(
-  'Delivery',
-  s.object({
-    delivery_id: s.id(),
-    request_id: s.nullable(s.id()),
-    cause: s.choice(['final', 'resend', 'test', 'low_balance']),
-    url: s.text(),
-    ...result,
-    created_at: s.time(),
-  }),
-);
+const Delivery = s.namedObject('Delivery', {
+  delivery_id: s.id(),
+  request_id: s.nullable(s.id()),
+  cause: s.choice(['final', 'resend', 'test', 'low_balance']),
+  url: s.text(),
+  ...result,
+  created_at: s.time(),
+});
 
 /** GET /deliveries: newest first. */
 export const list = visitEndpoint(

@@ -36,26 +36,23 @@ import { AccountPerson, peopleOf } from './members.ts';
 /** Keys of a page, and keys that the operator's API shows with their account. */
 export const keysShown = 100;
 
-export const OperatorAccount = s.named(
-  'OperatorAccount',
-  s.object({
-    ...accountFields,
-    people: s.list(AccountPerson),
-    key_ceilings: Ceilings,
-    deposits: s.list(SourceSum, 'All its deposits, by their source.'),
-    invitations: s.list(
-      s.object({
-        invitation_id: s.id(),
-        email: s.text(),
-        role: Role,
-        operator_role: s.nullable(OperatorRole),
-        expires_at: s.time(),
-      }),
-      'Open invitations.',
-    ),
-    keys: s.list(AccountKey, `The newest ${keysShown}, revoked ones too.`),
-  }),
-);
+export const OperatorAccount = s.namedObject('OperatorAccount', {
+  ...accountFields,
+  people: s.list(AccountPerson),
+  key_ceilings: Ceilings,
+  deposits: s.list(SourceSum, 'All its deposits, by their source.'),
+  invitations: s.list(
+    s.object({
+      invitation_id: s.id(),
+      email: s.text(),
+      role: Role,
+      operator_role: s.nullable(OperatorRole),
+      expires_at: s.time(),
+    }),
+    'Open invitations.',
+  ),
+  keys: s.list(AccountKey, `The newest ${keysShown}, revoked ones too.`),
+});
 
 /** GET /operator/accounts/{account_id} */
 export const read = operatorEndpoint(
@@ -117,26 +114,23 @@ export function newestKeys(
   return keys.list(db, { account_id, below_id: cursor ?? null, limit: limit + 1 });
 }
 
-const AccountMovement = s.named(
-  'AccountMovement',
-  s.object({
-    transfer_id: s.id(),
-    kind: MovementKind,
-    amount_usd_micro: s.signedMicroUsd(),
-    change_usd_micro: s.signedMicroUsd(
-      'Change of the available balance; for a charge, the part of the reservation that is given back.',
-    ),
-    available_after_usd_micro: s.microUsd(),
-    request_id: s.nullable(s.id()),
-    model_id: s.nullable(s.text()),
-    source: s.nullable(SourceName),
-    reference: s.nullable(s.text()),
-    reason: s.nullable(s.text()),
-    has_receipt: s.boolean(),
-    transaction: s.nullable(ChainTransaction),
-    created_at: s.time(),
-  }),
-);
+const AccountMovement = s.namedObject('AccountMovement', {
+  transfer_id: s.id(),
+  kind: MovementKind,
+  amount_usd_micro: s.signedMicroUsd(),
+  change_usd_micro: s.signedMicroUsd(
+    'Change of the available balance; for a charge, the part of the reservation that is given back.',
+  ),
+  available_after_usd_micro: s.microUsd(),
+  request_id: s.nullable(s.id()),
+  model_id: s.nullable(s.text()),
+  source: s.nullable(SourceName),
+  reference: s.nullable(s.text()),
+  reason: s.nullable(s.text()),
+  has_receipt: s.boolean(),
+  transaction: s.nullable(ChainTransaction),
+  created_at: s.time(),
+});
 
 const movementNumber = s.text('The `next_cursor` of the page before.', {
   pattern: '^\\d{1,18}$',
@@ -182,10 +176,7 @@ export const receipt = operatorEndpoint(
   },
 );
 
-const AccountStatus = s.named(
-  'AccountStatus',
-  s.object({ status: s.choice(['active', 'suspended']) }),
-);
+const AccountStatus = s.namedObject('AccountStatus', { status: s.choice(['active', 'suspended']) });
 
 /** POST /operator/accounts/{account_id}/suspend: refuses its keys from the next call on. */
 export const suspend = operatorAction(

@@ -34,23 +34,18 @@ export const accountFields = {
   created_at: s.time(),
 };
 
-const FoundAccount = s.named(
-  'FoundAccount',
-  s.object({
-    ...accountFields,
-    matched: s.list(
-      s.object({
-        by: s.choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),
-        said: s.nullable(
-          s.text(
-            'The person, key, request or voucher that matched. Null: an account or a payment.',
-          ),
-        ),
-      }),
-      'Where the searched text was found; empty if no text was searched.',
-    ),
-  }),
-);
+const FoundAccount = s.namedObject('FoundAccount', {
+  ...accountFields,
+  matched: s.list(
+    s.object({
+      by: s.choice(['account', 'person', 'key', 'request', 'payment', 'voucher']),
+      said: s.nullable(
+        s.text('The person, key, request or voucher that matched. Null: an account or a payment.'),
+      ),
+    }),
+    'Where the searched text was found; empty if no text was searched.',
+  ),
+});
 
 const AccountQuery = {
   q: s.optional(
@@ -77,16 +72,11 @@ export function view({ id: account_id, ...row }: FoundRow) {
   return { account_id, ...row };
 }
 
-const MadeAccount = s.named(
-  'MadeAccount',
-  s.object({
-    account_id: s.id(),
-    email: s.text(),
-    invitation_link: s.nullable(
-      s.text('Works once, for 7 days. Null: no invitation was asked for.'),
-    ),
-  }),
-);
+const MadeAccount = s.namedObject('MadeAccount', {
+  account_id: s.id(),
+  email: s.text(),
+  invitation_link: s.nullable(s.text('Works once, for 7 days. Null: no invitation was asked for.')),
+});
 
 /** POST /operator/accounts */
 export const create = operatorAction(

@@ -12,16 +12,15 @@ export const NewBanner = {
   ru: s.optional(s.nullable(s.text('In Russian.', words))),
 };
 
-export const Banner = s.named(
+export const Banner = s.namedObject(
   'Banner',
-  s.object(
-    {
-      en: s.nullable(s.text('Null: the Russian text is shown there, too.')),
-      ru: s.nullable(s.text('Null: the English text is shown there, too.')),
-      changed_at: s.time(),
-    },
-    { description: 'Plain text above all pages.' },
-  ),
+
+  {
+    en: s.nullable(s.text('Null: the Russian text is shown there, too.')),
+    ru: s.nullable(s.text('Null: the English text is shown there, too.')),
+    changed_at: s.time(),
+  },
+  { description: 'Plain text above all pages.' },
 );
 const Shown = s.object({ banner: s.nullable(Banner) });
 

@@ -16,37 +16,32 @@ import type { PaymentDeps, ShareDeps } from '../deps.ts';
 
 /** The blockchains that are read for deposits: their state, and the sums of their deposits. */
 
-const OperatorChain = s.named(
-  'OperatorChain',
-  s.object({
-    chain: s.text(),
-    title: s.text(),
-    chain_id: s.integer(),
-    state: s.choice([...chainStates, 'not_set_up']),
-    endpoints: s.integer('Number of endpoints that are set up.'),
-    is_play: s.boolean("True: the trial's own chain, simulated inside the process."),
-    key_differs: s.boolean('Its xpub is not the stored one, so no address is shown.'),
-    start_height: s.nullable(s.integer()),
-    scanned_height: s.nullable(s.integer('The newest final block that was read.')),
-    scanned_block_at: s.nullable(s.time('When the block at `scanned_height` was made.')),
-    rescanned_height: s.nullable(s.integer('The newest block that was read a second time.')),
-    rescan_late: s.boolean('The second reading fails, or is far behind.'),
-    rescan_from: s.nullable(
-      s.integer('The next block to read again at the request of an operator.'),
-    ),
-    rescan_to: s.nullable(s.integer('The last block to read again at the request of an operator.')),
-    head_height: s.nullable(s.integer('The newest block at the last read.')),
-    lag_blocks: s.nullable(s.integer()),
-    lag_seconds: s.nullable(s.integer('Age of the newest final block that was read.')),
-    read_at: s.nullable(s.time('The last read without an error.')),
-    wake_at: s.nullable(s.time('The next read.')),
-    failures: s.integer('Consecutive reads that failed.'),
-    last_error: s.nullable(s.text()),
-    refused_why: s.nullable(s.text('A wrong setting.')),
-    stopped_why: s.nullable(s.text()),
-    held: s.integer('Deposits that are held.'),
-  }),
-);
+const OperatorChain = s.namedObject('OperatorChain', {
+  chain: s.text(),
+  title: s.text(),
+  chain_id: s.integer(),
+  state: s.choice([...chainStates, 'not_set_up']),
+  endpoints: s.integer('Number of endpoints that are set up.'),
+  is_play: s.boolean("True: the trial's own chain, simulated inside the process."),
+  key_differs: s.boolean('Its xpub is not the stored one, so no address is shown.'),
+  start_height: s.nullable(s.integer()),
+  scanned_height: s.nullable(s.integer('The newest final block that was read.')),
+  scanned_block_at: s.nullable(s.time('When the block at `scanned_height` was made.')),
+  rescanned_height: s.nullable(s.integer('The newest block that was read a second time.')),
+  rescan_late: s.boolean('The second reading fails, or is far behind.'),
+  rescan_from: s.nullable(s.integer('The next block to read again at the request of an operator.')),
+  rescan_to: s.nullable(s.integer('The last block to read again at the request of an operator.')),
+  head_height: s.nullable(s.integer('The newest block at the last read.')),
+  lag_blocks: s.nullable(s.integer()),
+  lag_seconds: s.nullable(s.integer('Age of the newest final block that was read.')),
+  read_at: s.nullable(s.time('The last read without an error.')),
+  wake_at: s.nullable(s.time('The next read.')),
+  failures: s.integer('Consecutive reads that failed.'),
+  last_error: s.nullable(s.text()),
+  refused_why: s.nullable(s.text('A wrong setting.')),
+  stopped_why: s.nullable(s.text()),
+  held: s.integer('Deposits that are held.'),
+});
 
 type ReadRow = Omit<chains.ChainRow, 'wake_at'> & { wake_at: Date | null };
 
@@ -127,22 +122,19 @@ function blocksBetween({ head_height: head, scanned_height: scanned }: ReadRow):
   return head > scanned ? head - scanned : 0n;
 }
 
-const ChainSums = s.named(
-  'ChainSums',
-  s.object({
-    chain: s.text(),
-    title: s.text(),
-    tokens: s.list(
-      s.object({ token: s.text(), deposits: s.integer(), amount_usd_micro: s.microUsd() }),
-      'The credited deposits on the chain.',
-    ),
-    deposits: s.integer('Deposits of all tokens.'),
-    amount_usd_micro: s.microUsd(),
-    ledger_deposits: s.integer('Deposits in the ledger that name this chain.'),
-    ledger_usd_micro: s.microUsd(),
-    differs: s.boolean(),
-  }),
-);
+const ChainSums = s.namedObject('ChainSums', {
+  chain: s.text(),
+  title: s.text(),
+  tokens: s.list(
+    s.object({ token: s.text(), deposits: s.integer(), amount_usd_micro: s.microUsd() }),
+    'The credited deposits on the chain.',
+  ),
+  deposits: s.integer('Deposits of all tokens.'),
+  amount_usd_micro: s.microUsd(),
+  ledger_deposits: s.integer('Deposits in the ledger that name this chain.'),
+  ledger_usd_micro: s.microUsd(),
+  differs: s.boolean(),
+});
 
 const noMoney = { deposits: 0, amount_usd_micro: 0n };
 

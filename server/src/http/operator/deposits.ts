@@ -16,32 +16,29 @@ import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Deposits from blockchains, of all accounts: held, credited and ignored. */
 
-const OperatorDeposit = s.named(
-  'OperatorDeposit',
-  s.object({
-    deposit_id: s.id(),
-    chain: s.text(),
-    title: s.text("The chain's name for people."),
-    token: s.text('Symbol of the token; its contract if the chain is no longer set up.'),
-    tx_hash: s.text('As the explorer writes it: without 0x on TRON.'),
-    log_position: s.nullable(s.integer()),
-    explorer_url: s.nullable(s.text('A page that shows the transaction.')),
-    block_height: s.integer(),
-    block_at: s.time(),
-    from_address: s.text(),
-    to_address: s.text(),
-    address_url: s.nullable(s.text('A page that shows the address that got it.')),
-    amount_usd_micro: s.microUsd(),
-    account_id: s.nullable(s.id('Null: no account has the address.')),
-    account_email: s.nullable(s.text()),
-    account_name: s.nullable(s.text()),
-    state: s.choice(depositStates),
-    why: s.nullable(DepositWhy),
-    transfer_id: s.nullable(s.id()),
-    created_at: s.time('When it was found.'),
-    credited_at: s.nullable(s.time()),
-  }),
-);
+const OperatorDeposit = s.namedObject('OperatorDeposit', {
+  deposit_id: s.id(),
+  chain: s.text(),
+  title: s.text("The chain's name for people."),
+  token: s.text('Symbol of the token; its contract if the chain is no longer set up.'),
+  tx_hash: s.text('As the explorer writes it: without 0x on TRON.'),
+  log_position: s.nullable(s.integer()),
+  explorer_url: s.nullable(s.text('A page that shows the transaction.')),
+  block_height: s.integer(),
+  block_at: s.time(),
+  from_address: s.text(),
+  to_address: s.text(),
+  address_url: s.nullable(s.text('A page that shows the address that got it.')),
+  amount_usd_micro: s.microUsd(),
+  account_id: s.nullable(s.id('Null: no account has the address.')),
+  account_email: s.nullable(s.text()),
+  account_name: s.nullable(s.text()),
+  state: s.choice(depositStates),
+  why: s.nullable(DepositWhy),
+  transfer_id: s.nullable(s.id()),
+  created_at: s.time('When it was found.'),
+  credited_at: s.nullable(s.time()),
+});
 
 /** GET /operator/deposits: newest first. */
 export const list = operatorEndpoint(
@@ -84,16 +81,13 @@ function view({ id: deposit_id, ...row }: deposits.FoundDepositRow, live: readon
   };
 }
 
-const DecidedDeposit = s.named(
-  'DecidedDeposit',
-  s.object({
-    deposit_id: s.id(),
-    state: s.choice(['credited', 'ignored']),
-    account_id: s.nullable(s.id()),
-    amount_usd_micro: s.microUsd(),
-    transfer_id: s.nullable(s.id()),
-  }),
-);
+const DecidedDeposit = s.namedObject('DecidedDeposit', {
+  deposit_id: s.id(),
+  state: s.choice(['credited', 'ignored']),
+  account_id: s.nullable(s.id()),
+  amount_usd_micro: s.microUsd(),
+  transfer_id: s.nullable(s.id()),
+});
 
 /** POST /operator/deposits/{deposit_id}/credit: a held or ignored one; cannot be undone. */
 export const credit = operatorAction(

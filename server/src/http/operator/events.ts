@@ -6,25 +6,22 @@ import { operatorEndpoint } from '../endpoint.ts';
 
 const states = ['waiting', 'sent', 'given_up', 'not_sent'] as const;
 
-const OperatorEvent = s.named(
-  'OperatorEvent',
-  s.object({
-    event_id: s.id('The `webhook-id` of every delivery.'),
-    type: s.choice(eventTypes),
-    account_id: s.nullable(s.id('Null: it concerns the installation.')),
-    created_at: s.time(),
-    data: s.anything('Facts, by type.'),
-    state: s.choice(
-      states,
-      '`given_up`: no delivery was accepted for 3 days. `not_sent`: there was no webhook.',
-    ),
-    sent_at: s.nullable(s.time('When the receiver accepted it.')),
-    wake_at: s.nullable(s.time('When it is sent next.')),
-    failures: s.integer('Deliveries in succession that failed.'),
-    last_status: s.nullable(s.integer('The status of the newest reply.')),
-    last_error: s.nullable(s.text('Why the newest delivery failed.')),
-  }),
-);
+const OperatorEvent = s.namedObject('OperatorEvent', {
+  event_id: s.id('The `webhook-id` of every delivery.'),
+  type: s.choice(eventTypes),
+  account_id: s.nullable(s.id('Null: it concerns the installation.')),
+  created_at: s.time(),
+  data: s.anything('Facts, by type.'),
+  state: s.choice(
+    states,
+    '`given_up`: no delivery was accepted for 3 days. `not_sent`: there was no webhook.',
+  ),
+  sent_at: s.nullable(s.time('When the receiver accepted it.')),
+  wake_at: s.nullable(s.time('When it is sent next.')),
+  failures: s.integer('Deliveries in succession that failed.'),
+  last_status: s.nullable(s.integer('The status of the newest reply.')),
+  last_error: s.nullable(s.text('Why the newest delivery failed.')),
+});
 
 /** GET /operator/events: newest first. */
 export const list = operatorEndpoint(

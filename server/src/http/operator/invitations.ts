@@ -16,10 +16,11 @@ import { requireAccountIn } from './account.ts';
 
 /** Links with which somebody may sign up and get their own account, or join an account. */
 
-const SignUpInvitation = s.named(
-  'SignUpInvitation',
-  s.object({ invitation_id: s.id(), email: s.text(), expires_at: s.time() }),
-);
+const SignUpInvitation = s.namedObject('SignUpInvitation', {
+  invitation_id: s.id(),
+  email: s.text(),
+  expires_at: s.time(),
+});
 
 /** GET /operator/invitations: the open invitations, and who may sign up without one. */
 export const list = operatorEndpoint(
@@ -36,10 +37,11 @@ export const list = operatorEndpoint(
   },
 );
 
-const MadeInvitation = s.named(
-  'MadeInvitation',
-  s.object({ invitation_id: s.id(), email: s.text(), link: s.text('Shown only here.') }),
-);
+const MadeInvitation = s.namedObject('MadeInvitation', {
+  invitation_id: s.id(),
+  email: s.text(),
+  link: s.text('Shown only here.'),
+});
 
 /** POST /operator/invitations */
 export const create = operatorAction(

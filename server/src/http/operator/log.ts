@@ -4,21 +4,18 @@ import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
-const LogEntry = s.named(
-  'LogEntry',
-  s.object({
-    log_id: s.id(),
-    by_email: s.text(),
-    operator_key_id: s.nullable(s.id('The operator key that did it, if one did.')),
-    action: s.text(),
-    account_id: s.nullable(s.id()),
-    account_email: s.nullable(s.text()),
-    account_name: s.nullable(s.text()),
-    target: s.nullable(s.text()),
-    details: s.nullable(s.anything()),
-    created_at: s.time(),
-  }),
-);
+const LogEntry = s.namedObject('LogEntry', {
+  log_id: s.id(),
+  by_email: s.text(),
+  operator_key_id: s.nullable(s.id('The operator key that did it, if one did.')),
+  action: s.text(),
+  account_id: s.nullable(s.id()),
+  account_email: s.nullable(s.text()),
+  account_name: s.nullable(s.text()),
+  target: s.nullable(s.text()),
+  details: s.nullable(s.anything()),
+  created_at: s.time(),
+});
 
 /** GET /operator/log: newest first. */
 export const list = operatorEndpoint(

@@ -6,19 +6,16 @@ import * as s from '../schemas/schema.ts';
 
 /** The people of an account, as operators see them. */
 
-export const AccountPerson = s.named(
-  'AccountPerson',
-  s.object({
-    person_id: s.id(),
-    name: s.text(),
-    email: s.text(),
-    email_verified: s.boolean(),
-    two_factor_enabled: s.boolean(),
-    role: Role,
-    operator_role: s.nullable(OperatorRole),
-    seen_at: s.nullable(s.time()),
-  }),
-);
+export const AccountPerson = s.namedObject('AccountPerson', {
+  person_id: s.id(),
+  name: s.text(),
+  email: s.text(),
+  email_verified: s.boolean(),
+  two_factor_enabled: s.boolean(),
+  role: Role,
+  operator_role: s.nullable(OperatorRole),
+  seen_at: s.nullable(s.time()),
+});
 
 /** The people of an account, owners first. */
 export async function peopleOf(

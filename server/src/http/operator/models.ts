@@ -38,10 +38,12 @@ import type { ConsoleDeps, HttpDeps } from '../deps.ts';
 
 const days = 30;
 
-const CatalogProblem = s.named(
-  'CatalogProblem',
-  s.object({ file: s.text(), path: s.text(), message: s.text(), line: s.nullable(s.integer()) }),
-);
+const CatalogProblem = s.namedObject('CatalogProblem', {
+  file: s.text(),
+  path: s.text(),
+  message: s.text(),
+  line: s.nullable(s.integer()),
+});
 
 const margin = {
   of: s.choice(['unit', 'with_extras', 'input', 'output', 'cached_input', 'cache_write']),
@@ -50,78 +52,70 @@ const margin = {
   margin_usd_micro: s.nullable(s.signedMicroUsd()),
   margin_ppm: s.nullable(s.integer()),
 };
-const RowMargin = s.named('RowMargin', s.object(margin));
-const RowRate = s.named('RowRate', s.object({ resolution: s.nullable(s.text()), ...margin }));
+const RowMargin = s.namedObject('RowMargin', margin);
+const RowRate = s.namedObject('RowRate', { resolution: s.nullable(s.text()), ...margin });
 const rates = s.list(RowRate, 'A unit without extras at each resolution; none for text.');
 
-const CatalogRoute = s.named(
-  'CatalogRoute',
-  s.object({
-    upstream: s.text(),
-    model: s.text('The name of the model at the upstream.'),
-    weight: s.nullable(s.number()),
-    input_mapping: s.record(s.text()),
-    input_defaults: s.anything(),
-    set_up: s.boolean(),
-    reason: s.nullable(s.text('Why it is not set up.')),
-    margins: s.list(RowMargin),
-    rates,
-    name: s.text('As `upstream`.'),
-    share: s.nullable(
-      s.number('Per cent of new requests that try it first; null: the order decides.'),
-    ),
-  }),
-);
+const CatalogRoute = s.namedObject('CatalogRoute', {
+  upstream: s.text(),
+  model: s.text('The name of the model at the upstream.'),
+  weight: s.nullable(s.number()),
+  input_mapping: s.record(s.text()),
+  input_defaults: s.anything(),
+  set_up: s.boolean(),
+  reason: s.nullable(s.text('Why it is not set up.')),
+  margins: s.list(RowMargin),
+  rates,
+  name: s.text('As `upstream`.'),
+  share: s.nullable(
+    s.number('Per cent of new requests that try it first; null: the order decides.'),
+  ),
+});
 
-const SetRoute = s.named(
-  'SetRoute',
-  s.object({ name: s.text(), model: s.optional(s.text()), share: s.nullable(s.number()) }),
-);
+const SetRoute = s.namedObject('SetRoute', {
+  name: s.text(),
+  model: s.optional(s.text()),
+  share: s.nullable(s.number()),
+});
 
-const ModelOverride = s.named(
-  'ModelOverride',
-  s.object({
-    since: s.time(),
-    by: s.text(),
-    price: NewPrice,
-    upstreams: s.nullable(s.list(SetRoute)),
-    unfit: s.list(s.choice(overridable), 'Parts that are not used, because the file has changed.'),
-  }),
-);
+const ModelOverride = s.namedObject('ModelOverride', {
+  since: s.time(),
+  by: s.text(),
+  price: NewPrice,
+  upstreams: s.nullable(s.list(SetRoute)),
+  unfit: s.list(s.choice(overridable), 'Parts that are not used, because the file has changed.'),
+});
 
-const CatalogRow = s.named(
-  'CatalogRow',
-  s.object({
-    id: s.text(),
-    name: s.nullable(s.text('Null, like `kind`, `task` and `unit`, if the row was never valid.')),
-    kind: s.nullable(KindName),
-    task: s.nullable(s.text()),
-    unit: s.nullable(UnitName),
-    uncensored: s.boolean(),
-    file: s.text(),
-    line: s.nullable(s.integer()),
-    state: s.choice(['live', 'stopped', 'hidden', 'left_out']),
-    reason: s.nullable(s.text('Why it is hidden.')),
-    stopped: s.nullable(
-      s.object({
-        since: s.time(),
-        by: s.text(),
-        status_note: s.nullable(s.text("The operator's words to customers.")),
-      }),
-    ),
-    override: s.nullable(ModelOverride),
-    problem: s.nullable(CatalogProblem),
-    price_varies: s.boolean(),
-    margins: s.list(RowMargin),
-    rates,
-    cost_may_exceed: s.nullable(
-      s.text("The catalog's own note of how a request can cost more than its charge."),
-    ),
-    checked_on: s.nullable(s.text('Day on which the model and its price were last checked.')),
-    price_is_old: s.boolean(),
-    upstreams: s.list(CatalogRoute),
-  }),
-);
+const CatalogRow = s.namedObject('CatalogRow', {
+  id: s.text(),
+  name: s.nullable(s.text('Null, like `kind`, `task` and `unit`, if the row was never valid.')),
+  kind: s.nullable(KindName),
+  task: s.nullable(s.text()),
+  unit: s.nullable(UnitName),
+  uncensored: s.boolean(),
+  file: s.text(),
+  line: s.nullable(s.integer()),
+  state: s.choice(['live', 'stopped', 'hidden', 'left_out']),
+  reason: s.nullable(s.text('Why it is hidden.')),
+  stopped: s.nullable(
+    s.object({
+      since: s.time(),
+      by: s.text(),
+      status_note: s.nullable(s.text("The operator's words to customers.")),
+    }),
+  ),
+  override: s.nullable(ModelOverride),
+  problem: s.nullable(CatalogProblem),
+  price_varies: s.boolean(),
+  margins: s.list(RowMargin),
+  rates,
+  cost_may_exceed: s.nullable(
+    s.text("The catalog's own note of how a request can cost more than its charge."),
+  ),
+  checked_on: s.nullable(s.text('Day on which the model and its price were last checked.')),
+  price_is_old: s.boolean(),
+  upstreams: s.list(CatalogRoute),
+});
 
 type Row = Serializable<s.Static<typeof CatalogRow>>;
 
@@ -130,51 +124,48 @@ const sums = { completed: s.integer(), failed: s.integer(), cost_usd_micro: s.mi
 const { price, price_by_resolution, status, status_note, ...entry } = ModelEntry.properties;
 const { description, owned_by, extras, input_schema, example, max, max_unit, resolutions } = entry;
 
-const CatalogRowDetail = s.named(
-  'CatalogRowDetail',
-  s.object({
-    ...CatalogRow.properties,
-    status,
-    status_note,
-    price,
-    price_by_resolution,
-    sold: s.object(
-      { price: SoldPrice, upstreams: s.list(SetRoute) },
-      { description: 'As new requests are sold, in the form in which it is set.' },
-    ),
-    filed: s.object(
-      { price: SoldPrice, upstreams: s.list(SetRoute) },
-      { description: 'As in the catalog file.' },
-    ),
-    losses: s.list(s.text(), 'Rates that are below their stated cost.'),
-    open: s.object({ waiting: s.integer(), running: s.integer() }),
-    description,
-    owned_by,
-    extras,
-    input_schema,
-    example,
-    max,
-    max_unit,
-    resolutions,
-    note: s.text(),
-    file_note: s.text(),
-    job_age_seconds: s.number(),
-    on_cancel: s.optional(s.text()),
-    on_disconnect: s.optional(s.text()),
-    hidden_tokens: s.optional(s.boolean()),
-    input_modalities: s.optional(s.list(s.text())),
-    context_tokens: s.optional(s.integer()),
-    max_output_tokens: s.optional(s.integer()),
-    recent: s.object({
-      days: s.integer(),
-      ...sums,
-      uncosted: s.integer(),
-      charged_usd_micro: s.signedMicroUsd('Charges less refunds.'),
-      margin_usd_micro: s.signedMicroUsd(),
-      by_upstream: s.list(s.object({ upstream: s.text(), ...sums })),
-    }),
+const CatalogRowDetail = s.namedObject('CatalogRowDetail', {
+  ...CatalogRow.properties,
+  status,
+  status_note,
+  price,
+  price_by_resolution,
+  sold: s.object(
+    { price: SoldPrice, upstreams: s.list(SetRoute) },
+    { description: 'As new requests are sold, in the form in which it is set.' },
+  ),
+  filed: s.object(
+    { price: SoldPrice, upstreams: s.list(SetRoute) },
+    { description: 'As in the catalog file.' },
+  ),
+  losses: s.list(s.text(), 'Rates that are below their stated cost.'),
+  open: s.object({ waiting: s.integer(), running: s.integer() }),
+  description,
+  owned_by,
+  extras,
+  input_schema,
+  example,
+  max,
+  max_unit,
+  resolutions,
+  note: s.text(),
+  file_note: s.text(),
+  job_age_seconds: s.number(),
+  on_cancel: s.optional(s.text()),
+  on_disconnect: s.optional(s.text()),
+  hidden_tokens: s.optional(s.boolean()),
+  input_modalities: s.optional(s.list(s.text())),
+  context_tokens: s.optional(s.integer()),
+  max_output_tokens: s.optional(s.integer()),
+  recent: s.object({
+    days: s.integer(),
+    ...sums,
+    uncosted: s.integer(),
+    charged_usd_micro: s.signedMicroUsd('Charges less refunds.'),
+    margin_usd_micro: s.signedMicroUsd(),
+    by_upstream: s.list(s.object({ upstream: s.text(), ...sums })),
   }),
-);
+});
 
 /** GET /operator/models: the rows of all files, and the problems of the files. */
 export const list = operatorEndpoint(
@@ -226,19 +217,16 @@ export const read = operatorEndpoint(
   },
 );
 
-const Sale = s.named(
-  'ModelSale',
-  s.object({
-    model_id: s.text(),
-    status,
-    status_note: s.nullable(s.text()),
-    price,
-    price_by_resolution,
-    upstreams: s.list(SetRoute),
-    override: s.nullable(ModelOverride),
-    losses: s.list(s.text(), 'Rates that are below their stated cost.'),
-  }),
-);
+const Sale = s.namedObject('ModelSale', {
+  model_id: s.text(),
+  status,
+  status_note: s.nullable(s.text()),
+  price,
+  price_by_resolution,
+  upstreams: s.list(SetRoute),
+  override: s.nullable(ModelOverride),
+  losses: s.list(s.text(), 'Rates that are below their stated cost.'),
+});
 
 /** PATCH /operator/models/{model_id}: how new requests are sold. */
 export const change = operatorAction(
@@ -260,19 +248,14 @@ export const reset = operatorAction(
   },
 );
 
-const HistoryEntry = s.named(
-  'ModelHistoryEntry',
-  s.object({
-    log_id: s.id(),
-    at: s.time(),
-    by: s.text(),
-    reason: s.nullable(s.text()),
-    before: s.nullable(
-      s.anything('The changed fields as they were: a body that undoes the change.'),
-    ),
-    after: s.nullable(s.anything('The changed fields as they became. Null: nothing changed.')),
-  }),
-);
+const HistoryEntry = s.namedObject('ModelHistoryEntry', {
+  log_id: s.id(),
+  at: s.time(),
+  by: s.text(),
+  reason: s.nullable(s.text()),
+  before: s.nullable(s.anything('The changed fields as they were: a body that undoes the change.')),
+  after: s.nullable(s.anything('The changed fields as they became. Null: nothing changed.')),
+});
 
 /** GET /operator/models/{model_id}/history: newest first. */
 export const history = operatorEndpoint(

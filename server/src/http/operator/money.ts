@@ -52,16 +52,13 @@ export const reference = operatorEndpoint(
   },
 );
 
-const Booking = s.named(
-  'Booking',
-  s.object({
-    transfer_id: s.id(),
-    replayed: s.boolean('True if the same booking was already made with this reference.'),
-    available_usd_micro: s.microUsd("The account's balance now."),
-    reserved_usd_micro: s.microUsd('Reserved for its open requests.'),
-    debt_usd_micro: s.microUsd('The debt that is left.'),
-  }),
-);
+const Booking = s.namedObject('Booking', {
+  transfer_id: s.id(),
+  replayed: s.boolean('True if the same booking was already made with this reference.'),
+  available_usd_micro: s.microUsd("The account's balance now."),
+  reserved_usd_micro: s.microUsd('Reserved for its open requests.'),
+  debt_usd_micro: s.microUsd('The debt that is left.'),
+});
 
 /** POST /operator/accounts/{account_id}/credits */
 export const credit = operatorAction(
@@ -98,14 +95,11 @@ export const adjust = operatorAction(
   },
 );
 
-const RefundBooking = s.named(
-  'RefundBooking',
-  s.object({
-    ...Booking.properties,
-    request_id: s.id(),
-    refunded_usd_micro: s.microUsd('All refunds of the request together.'),
-  }),
-);
+const RefundBooking = s.namedObject('RefundBooking', {
+  ...Booking.properties,
+  request_id: s.id(),
+  refunded_usd_micro: s.microUsd('All refunds of the request together.'),
+});
 
 /** POST /operator/requests/{request_id}/refunds: gives back a part of the charge, or the rest. */
 export const refund = operatorAction(

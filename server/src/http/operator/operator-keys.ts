@@ -8,20 +8,17 @@ import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Keys for the operator's API. */
 
-const OperatorKey = s.named(
-  'OperatorKey',
-  s.object({
-    operator_key_id: s.id(),
-    name: s.text(),
-    hint: s.text('First and last characters.'),
-    scopes: s.list(Scope),
-    created_by: s.text('The address of its maker, or "command line".'),
-    maker_left: s.boolean('True: no operator has this address now.'),
-    created_at: s.time(),
-    revoked_at: s.nullable(s.time()),
-    last_used_at: s.nullable(s.time()),
-  }),
-);
+const OperatorKey = s.namedObject('OperatorKey', {
+  operator_key_id: s.id(),
+  name: s.text(),
+  hint: s.text('First and last characters.'),
+  scopes: s.list(Scope),
+  created_by: s.text('The address of its maker, or "command line".'),
+  maker_left: s.boolean('True: no operator has this address now.'),
+  created_at: s.time(),
+  revoked_at: s.nullable(s.time()),
+  last_used_at: s.nullable(s.time()),
+});
 
 /** GET /operator/operator-keys: newest first, revoked ones too. */
 export const list = operatorEndpoint(

@@ -27,64 +27,53 @@ const hourMs = 3_600_000;
 /** Somebody waits for this proof at a page. A longer one goes on in the background. */
 const proofMs = 20_000;
 
-const RevenueSum = s.named(
-  'RevenueSum',
-  s.object({
-    name: s.text(),
-    completed: s.integer(),
-    failed: s.integer(),
-    charged_usd_micro: s.signedMicroUsd('Charges less refunds.'),
-    cost_usd_micro: s.microUsd(),
-    margin_usd_micro: s.signedMicroUsd(),
-    uncosted: s.integer('Number of requests that ran, or may have run, at an unknown cost.'),
-  }),
-);
-const RevenueDay = s.named(
-  'RevenueDay',
-  s.object({ ...RevenueSum.properties, new_accounts: s.integer() }),
-);
+const RevenueSum = s.namedObject('RevenueSum', {
+  name: s.text(),
+  completed: s.integer(),
+  failed: s.integer(),
+  charged_usd_micro: s.signedMicroUsd('Charges less refunds.'),
+  cost_usd_micro: s.microUsd(),
+  margin_usd_micro: s.signedMicroUsd(),
+  uncosted: s.integer('Number of requests that ran, or may have run, at an unknown cost.'),
+});
+const RevenueDay = s.namedObject('RevenueDay', {
+  ...RevenueSum.properties,
+  new_accounts: s.integer(),
+});
 
-const TopAccount = s.named(
-  'TopAccount',
-  s.object({ ...RevenueSum.properties, account_id: s.id(), email: s.text() }),
-);
+const TopAccount = s.namedObject('TopAccount', {
+  ...RevenueSum.properties,
+  account_id: s.id(),
+  email: s.text(),
+});
 
-const AuditResult = s.named(
-  'AuditResult',
-  s.object({
-    ok: s.boolean(),
-    checked: s.record(s.integer(), 'Number of checked laws, and of checked rows of each kind.'),
-    violations: s.list(s.object({ law: s.text(), says: s.text(), found: s.list(s.anything()) })),
-    took_ms: s.number(),
-    proved_at: s.time(),
-    is_behind: s.boolean('More was new than one audit proves; the next one follows soon.'),
-    whole_at: s.nullable(s.time('All history was proved since then; null: not yet.')),
-  }),
-);
+const AuditResult = s.namedObject('AuditResult', {
+  ok: s.boolean(),
+  checked: s.record(s.integer(), 'Number of checked laws, and of checked rows of each kind.'),
+  violations: s.list(s.object({ law: s.text(), says: s.text(), found: s.list(s.anything()) })),
+  took_ms: s.number(),
+  proved_at: s.time(),
+  is_behind: s.boolean('More was new than one audit proves; the next one follows soon.'),
+  whole_at: s.nullable(s.time('All history was proved since then; null: not yet.')),
+});
 
-const Revenue = s.named(
-  'Revenue',
-  s.object({
-    days: s.integer(),
-    totals: RevenueSum,
-    by_day: s.list(
-      RevenueDay,
-      'Named 2027-01-31; with `days=1` by hours: 2027-01-31T14:00:00.000Z.',
-    ),
-    before: s.list(RevenueSum, 'The same time before, named as in `by_day`.'),
-    by_kind: s.list(RevenueSum),
-    by_model: s.list(RevenueSum),
-    by_upstream: s.list(RevenueSum),
-    top_accounts: s.list(TopAccount),
-    deposits: s.list(SourceSum, 'Money that came in, by its source.'),
-    available_usd_micro: s.microUsd(),
-    reserved_usd_micro: s.microUsd(),
-    debt_usd_micro: s.microUsd('Debts of customers.'),
-    vouchers_usd_micro: s.microUsd('The worth of open vouchers.'),
-    accounts: s.integer(),
-    books: s.nullable(AuditResult),
-  }),
-);
+const Revenue = s.namedObject('Revenue', {
+  days: s.integer(),
+  totals: RevenueSum,
+  by_day: s.list(RevenueDay, 'Named 2027-01-31; with `days=1` by hours: 2027-01-31T14:00:00.000Z.'),
+  before: s.list(RevenueSum, 'The same time before, named as in `by_day`.'),
+  by_kind: s.list(RevenueSum),
+  by_model: s.list(RevenueSum),
+  by_upstream: s.list(RevenueSum),
+  top_accounts: s.list(TopAccount),
+  deposits: s.list(SourceSum, 'Money that came in, by its source.'),
+  available_usd_micro: s.microUsd(),
+  reserved_usd_micro: s.microUsd(),
+  debt_usd_micro: s.microUsd('Debts of customers.'),
+  vouchers_usd_micro: s.microUsd('The worth of open vouchers.'),
+  accounts: s.integer(),
+  books: s.nullable(AuditResult),
+});
 
 /** GET /operator/overview: days are in UTC and include today; 1: the last 24 hours, by hour. */
 export const overview = operatorEndpoint(

@@ -11,22 +11,19 @@ import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
-const Transfer = s.named(
-  'Transfer',
-  s.object({
-    transfer_id: s.id(),
-    account_id: s.id(),
-    kind: MovementKind,
-    direction: s.choice(['in', 'out'], '`in`: more is available afterwards.'),
-    amount_usd_micro: s.microUsd(),
-    available_after_usd_micro: s.microUsd(),
-    request_id: s.nullable(s.id('For a reserve, a charge, a release and a refund.')),
-    source: s.nullable(SourceName),
-    reference: s.nullable(s.text('For a deposit and an adjustment.')),
-    reason: s.nullable(s.text('For an adjustment.')),
-    created_at: s.time(),
-  }),
-);
+const Transfer = s.namedObject('Transfer', {
+  transfer_id: s.id(),
+  account_id: s.id(),
+  kind: MovementKind,
+  direction: s.choice(['in', 'out'], '`in`: more is available afterwards.'),
+  amount_usd_micro: s.microUsd(),
+  available_after_usd_micro: s.microUsd(),
+  request_id: s.nullable(s.id('For a reserve, a charge, a release and a refund.')),
+  source: s.nullable(SourceName),
+  reference: s.nullable(s.text('For a deposit and an adjustment.')),
+  reason: s.nullable(s.text('For an adjustment.')),
+  created_at: s.time(),
+});
 
 const Query = s.form({
   account_id: s.optional(s.text('Only of this account.')),

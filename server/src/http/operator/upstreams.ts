@@ -42,84 +42,71 @@ const trouble = {
   last_error: s.nullable(s.text()),
   last_error_at: s.nullable(s.time()),
 };
-const PausedModel = s.named('PausedModel', s.object({ model: s.text(), ...trouble }));
+const PausedModel = s.namedObject('PausedModel', { model: s.text(), ...trouble });
 
-const UpstreamKey = s.named(
-  'UpstreamKey',
-  s.object({
-    key: s.text("The key's name."),
-    in_use: s.integer(),
-    ...trouble,
-    paused_models: s.list(PausedModel),
-  }),
-);
+const UpstreamKey = s.namedObject('UpstreamKey', {
+  key: s.text("The key's name."),
+  in_use: s.integer(),
+  ...trouble,
+  paused_models: s.list(PausedModel),
+});
 
-const UpstreamFigures = s.named(
-  'UpstreamFigures',
-  s.object({
-    completed: s.integer(),
-    failed: s.integer(),
-    rejected: s.integer(),
-    error_ppm: s.nullable(s.integer()),
-    starts: s.integer(),
-    starts_refused: s.integer(),
-    start_median_ms: s.nullable(s.integer()),
-    start_p95_ms: s.nullable(s.integer()),
-    run_median_ms: s.nullable(s.integer()),
-    run_p95_ms: s.nullable(s.integer()),
-  }),
-);
+const UpstreamFigures = s.namedObject('UpstreamFigures', {
+  completed: s.integer(),
+  failed: s.integer(),
+  rejected: s.integer(),
+  error_ppm: s.nullable(s.integer()),
+  starts: s.integer(),
+  starts_refused: s.integer(),
+  start_median_ms: s.nullable(s.integer()),
+  start_p95_ms: s.nullable(s.integer()),
+  run_median_ms: s.nullable(s.integer()),
+  run_p95_ms: s.nullable(s.integer()),
+});
 
-const StoredKey = s.named(
+const StoredKey = s.namedObject(
   'StoredKey',
-  s.object(
-    {
-      ends_with: s.list(s.text(), 'The last characters of each key.'),
-      sealed_with: s.text('The fingerprint of the signing secret that encrypts it.'),
-    },
-    { description: 'A key that an operator has set. It is used in place of the variable.' },
-  ),
+
+  {
+    ends_with: s.list(s.text(), 'The last characters of each key.'),
+    sealed_with: s.text('The fingerprint of the signing secret that encrypts it.'),
+  },
+  { description: 'A key that an operator has set. It is used in place of the variable.' },
 );
 
-const Upstream = s.named(
-  'Upstream',
-  s.object({
-    name: s.text(),
-    adapter: s.nullable(s.text()),
-    url: s.nullable(s.text()),
-    has_credential: s.boolean(),
-    file: s.nullable(s.text()),
-    variables: s.list(s.text(), 'Names of the environment variables that set it up.'),
-    set_up: s.boolean(),
-    reason: s.nullable(s.text('Why it is not set up.')),
-    class: s.nullable(s.text()),
-    concurrency: s.nullable(s.integer()),
-    rows: s.integer('Number of catalog rows.'),
-    state: s.choice(
-      controls.controlStates,
-      '`draining`: nothing new starts there. `off`: it is not called at all.',
-    ),
-    changed: s.nullable(
-      s.object(
-        { at: s.time(), by: s.text() },
-        { description: 'The newest change of state or key.' },
-      ),
-    ),
-    stored_key: s.nullable(StoredKey),
-    waiting: s.integer(),
-    waiting_more: s.boolean('True if more are waiting than are counted.'),
-    oldest_seconds: s.nullable(s.integer()),
-    in_use: s.integer(),
-    ...trouble,
-    paused_models: s.list(PausedModel),
-    keys: s.list(UpstreamKey, 'Empty unless the upstream has several keys.'),
-    last_hour: UpstreamFigures,
-    last_day: UpstreamFigures,
-    cost_today_usd_micro: s.microUsd(),
-    cost_month_usd_micro: s.microUsd(),
-    uncosted_month: s.integer(),
-  }),
-);
+const Upstream = s.namedObject('Upstream', {
+  name: s.text(),
+  adapter: s.nullable(s.text()),
+  url: s.nullable(s.text()),
+  has_credential: s.boolean(),
+  file: s.nullable(s.text()),
+  variables: s.list(s.text(), 'Names of the environment variables that set it up.'),
+  set_up: s.boolean(),
+  reason: s.nullable(s.text('Why it is not set up.')),
+  class: s.nullable(s.text()),
+  concurrency: s.nullable(s.integer()),
+  rows: s.integer('Number of catalog rows.'),
+  state: s.choice(
+    controls.controlStates,
+    '`draining`: nothing new starts there. `off`: it is not called at all.',
+  ),
+  changed: s.nullable(
+    s.object({ at: s.time(), by: s.text() }, { description: 'The newest change of state or key.' }),
+  ),
+  stored_key: s.nullable(StoredKey),
+  waiting: s.integer(),
+  waiting_more: s.boolean('True if more are waiting than are counted.'),
+  oldest_seconds: s.nullable(s.integer()),
+  in_use: s.integer(),
+  ...trouble,
+  paused_models: s.list(PausedModel),
+  keys: s.list(UpstreamKey, 'Empty unless the upstream has several keys.'),
+  last_hour: UpstreamFigures,
+  last_day: UpstreamFigures,
+  cost_today_usd_micro: s.microUsd(),
+  cost_month_usd_micro: s.microUsd(),
+  uncosted_month: s.integer(),
+});
 
 /** GET /operator/upstreams */
 export const list = operatorEndpoint(
@@ -127,29 +114,23 @@ export const list = operatorEndpoint(
   async (_call, deps) => ({ counted_max: latencyRowsMax, data: await viewsOf(deps) }),
 );
 
-const UpstreamHour = s.named(
-  'UpstreamHour',
-  s.object({
-    from: s.time(),
-    completed: s.integer(),
-    failed: s.integer(),
-    rejected: s.integer(),
-    run_median_ms: s.nullable(s.integer()),
-    run_p95_ms: s.nullable(s.integer()),
-    cost_usd_micro: s.microUsd(),
-  }),
-);
+const UpstreamHour = s.namedObject('UpstreamHour', {
+  from: s.time(),
+  completed: s.integer(),
+  failed: s.integer(),
+  rejected: s.integer(),
+  run_median_ms: s.nullable(s.integer()),
+  run_p95_ms: s.nullable(s.integer()),
+  cost_usd_micro: s.microUsd(),
+});
 
-const UpstreamDetail = s.named(
-  'UpstreamDetail',
-  s.object({
-    ...Upstream.properties,
-    counted_max: s.integer(),
-    open: s.object({ waiting: s.integer(), running: s.integer() }),
-    hours: s.list(UpstreamHour, 'The last 24 hours, oldest first; hours without requests too.'),
-    sells: s.list(s.object({ model_id: s.text(), name: s.text() }), 'The rows that use it.'),
-  }),
-);
+const UpstreamDetail = s.namedObject('UpstreamDetail', {
+  ...Upstream.properties,
+  counted_max: s.integer(),
+  open: s.object({ waiting: s.integer(), running: s.integer() }),
+  hours: s.list(UpstreamHour, 'The last 24 hours, oldest first; hours without requests too.'),
+  sells: s.list(s.object({ model_id: s.text(), name: s.text() }), 'The rows that use it.'),
+});
 
 /** GET /operator/upstreams/{upstream} */
 export const read = operatorEndpoint(
@@ -407,28 +388,25 @@ export const resume = operatorAction(
   },
 );
 
-const UpstreamCheck = s.named(
-  'UpstreamCheck',
-  s.object({
-    ok: s.boolean(),
-    name: s.text(),
-    adapter: s.nullable(s.text()),
-    url: s.nullable(s.text()),
-    has_credential: s.boolean(),
-    set_up: s.boolean(),
-    reason: s.nullable(s.text()),
-    answers: s.nullable(s.boolean('Null: not asked.')),
-    credential_taken: s.nullable(s.boolean('Null: not tried.')),
-    keys: s.list(
-      s.object({ key: s.text(), taken: s.nullable(s.boolean()) }),
-      'The result for each key, if there are several.',
-    ),
-    rows: s.integer(),
-    listed: s.nullable(s.integer('Number of models that the upstream lists.')),
-    missing: s.list(s.object({ id: s.text(), model: s.text(), at: s.integer() })),
-    problems: s.list(s.text()),
-  }),
-);
+const UpstreamCheck = s.namedObject('UpstreamCheck', {
+  ok: s.boolean(),
+  name: s.text(),
+  adapter: s.nullable(s.text()),
+  url: s.nullable(s.text()),
+  has_credential: s.boolean(),
+  set_up: s.boolean(),
+  reason: s.nullable(s.text()),
+  answers: s.nullable(s.boolean('Null: not asked.')),
+  credential_taken: s.nullable(s.boolean('Null: not tried.')),
+  keys: s.list(
+    s.object({ key: s.text(), taken: s.nullable(s.boolean()) }),
+    'The result for each key, if there are several.',
+  ),
+  rows: s.integer(),
+  listed: s.nullable(s.integer('Number of models that the upstream lists.')),
+  missing: s.list(s.object({ id: s.text(), model: s.text(), at: s.integer() })),
+  problems: s.list(s.text()),
+});
 
 /** POST /operator/upstreams/{upstream}/test: checks the upstream with calls that cost nothing. */
 export const test = operatorAction(

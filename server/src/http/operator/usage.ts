@@ -13,21 +13,18 @@ import {
 import { badField } from '../schemas/validate.ts';
 import { operatorEndpoint } from '../endpoint.ts';
 
-const UsageSum = s.named(
-  'UsageSum',
-  s.object({
-    day: s.nullable(s.text('The day (UTC) on which the requests ended; null if not by day.')),
-    model_id: s.nullable(s.text()),
-    account_id: s.nullable(s.id()),
-    key_id: s.nullable(s.id()),
-    completed: s.integer(),
-    failed: s.integer('`FAILED`; cancelled requests are not counted.'),
-    charged_usd_micro: s.signedMicroUsd(
-      'Paid by the accounts, less the refunds booked in these days.',
-    ),
-    cost_usd_micro: s.microUsd('Paid to upstreams, as far as it is known.'),
-  }),
-);
+const UsageSum = s.namedObject('UsageSum', {
+  day: s.nullable(s.text('The day (UTC) on which the requests ended; null if not by day.')),
+  model_id: s.nullable(s.text()),
+  account_id: s.nullable(s.id()),
+  key_id: s.nullable(s.id()),
+  completed: s.integer(),
+  failed: s.integer('`FAILED`; cancelled requests are not counted.'),
+  charged_usd_micro: s.signedMicroUsd(
+    'Paid by the accounts, less the refunds booked in these days.',
+  ),
+  cost_usd_micro: s.microUsd('Paid to upstreams, as far as it is known.'),
+});
 
 const groupsRule = `one or more of ${groups.join(', ')}, with commas between`;
 

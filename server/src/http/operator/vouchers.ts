@@ -9,22 +9,19 @@ import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 
 /** Vouchers: codes that are worth money. */
 
-const Voucher = s.named(
-  'Voucher',
-  s.object({
-    voucher_id: s.id(),
-    last4: s.text(),
-    amount_usd_micro: s.microUsd(),
-    note: s.nullable(s.text()),
-    status: s.choice(['open', 'redeemed', 'void', 'expired']),
-    created_by: s.nullable(s.text("The operator's e-mail address.")),
-    created_at: s.time(),
-    expires_at: s.nullable(s.time()),
-    redeemed_at: s.nullable(s.time()),
-    redeemed_by: s.nullable(s.id()),
-    redeemed_by_name: s.nullable(s.text()),
-  }),
-);
+const Voucher = s.namedObject('Voucher', {
+  voucher_id: s.id(),
+  last4: s.text(),
+  amount_usd_micro: s.microUsd(),
+  note: s.nullable(s.text()),
+  status: s.choice(['open', 'redeemed', 'void', 'expired']),
+  created_by: s.nullable(s.text("The operator's e-mail address.")),
+  created_at: s.time(),
+  expires_at: s.nullable(s.time()),
+  redeemed_at: s.nullable(s.time()),
+  redeemed_by: s.nullable(s.id()),
+  redeemed_by_name: s.nullable(s.text()),
+});
 
 /** GET /operator/vouchers */
 export const list = operatorEndpoint(

@@ -306,13 +306,15 @@ export const choices = visitEndpoint(
   {
     reply: s.object({
       keys: s.list(
-        s.named(
-          'KeyName',
-          s.object({ key_id: s.id(), name: s.text(), last4: s.text(), revoked: s.boolean() }),
-        ),
+        s.namedObject('KeyName', {
+          key_id: s.id(),
+          name: s.text(),
+          last4: s.text(),
+          revoked: s.boolean(),
+        }),
       ),
       people: s.list(
-        s.named('PersonName', s.object({ person_id: s.id(), name: s.text(), email: s.text() })),
+        s.namedObject('PersonName', { person_id: s.id(), name: s.text(), email: s.text() }),
         'The people of the account.',
       ),
     }),

@@ -7,10 +7,10 @@ import { requestId as idSchema } from './schema.ts';
 import { requireOwn, requestId } from './status.ts';
 import type { RequestDeps } from '../deps.ts';
 
-const DeletedOutput = s.named(
-  'DeletedOutput',
-  s.object({ request_id: idSchema, deleted: s.boolean('Always true.') }),
-);
+const DeletedOutput = s.namedObject('DeletedOutput', {
+  request_id: idSchema,
+  deleted: s.boolean('Always true.'),
+});
 
 /** DELETE /requests/{request_id}/output: the card stays, without what the model made. */
 export const remove = keyedEndpoint(

@@ -21,20 +21,17 @@ const topMax = 20;
 const dueMinSeconds = 900;
 const ageMaxSeconds = 365 * 24 * 3_600;
 
-const QueueUpstream = s.named(
-  'QueueUpstream',
-  s.object({
-    upstream: s.text(),
-    waiting: s.integer(),
-    waiting_more: s.boolean('True if more are waiting than are counted.'),
-    oldest_seconds: s.nullable(s.integer()),
-    in_use: s.integer(),
-    concurrency: s.nullable(s.integer()),
-    running: s.integer(),
-    longest_seconds: s.nullable(s.integer()),
-    paused_until: s.nullable(s.time()),
-  }),
-);
+const QueueUpstream = s.namedObject('QueueUpstream', {
+  upstream: s.text(),
+  waiting: s.integer(),
+  waiting_more: s.boolean('True if more are waiting than are counted.'),
+  oldest_seconds: s.nullable(s.integer()),
+  in_use: s.integer(),
+  concurrency: s.nullable(s.integer()),
+  running: s.integer(),
+  longest_seconds: s.nullable(s.integer()),
+  paused_until: s.nullable(s.time()),
+});
 const depthOf = { waiting: s.integer(), oldest_seconds: s.nullable(s.integer()) };
 
 /** GET /operator/queue: the depth of the queues, and the number of running requests. */
@@ -94,18 +91,15 @@ export function dueSeconds({ catalog }: Pick<HttpDeps, 'catalog'>): number {
   return Math.max(dueMinSeconds, ...ages);
 }
 
-const OpenRequest = s.named(
-  'OpenRequest',
-  s.object({
-    ...facts,
-    ...ofAccount,
-    upstream: s.text(),
-    deadline_at: s.nullable(s.time()),
-    progress,
-    message: s.nullable(s.text()),
-    waits_for: s.object({ what: s.text(), until: s.nullable(s.time()) }),
-  }),
-);
+const OpenRequest = s.namedObject('OpenRequest', {
+  ...facts,
+  ...ofAccount,
+  upstream: s.text(),
+  deadline_at: s.nullable(s.time()),
+  progress,
+  message: s.nullable(s.text()),
+  waits_for: s.object({ what: s.text(), until: s.nullable(s.time()) }),
+});
 
 /** GET /operator/queue/requests */
 export const list = operatorEndpoint(

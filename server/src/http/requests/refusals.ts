@@ -19,11 +19,12 @@ const refusal = {
   reason: s.nullable(s.text('`error.details.reason` of the reply.')),
 };
 
-const Refusal = s.named('Refusal', s.object(refusal));
-const AccountRefusal = s.named(
-  'AccountRefusal',
-  s.object({ ...refusal, account_id: s.id(), account_email: s.nullable(s.text()) }),
-);
+const Refusal = s.namedObject('Refusal', refusal);
+const AccountRefusal = s.namedObject('AccountRefusal', {
+  ...refusal,
+  account_id: s.id(),
+  account_email: s.nullable(s.text()),
+});
 
 /** The codes of refusals that a caller can do something about. */
 export const refusalCodes = keysOf(errors).filter((code) => errors[code].status < 500);

@@ -33,10 +33,9 @@ export const failure = {
   ),
 };
 
-export const Failure = s.named(
-  'Failure',
-  s.object(failure, { description: 'The reason why an accepted request ended `FAILED`.' }),
-);
+export const Failure = s.namedObject('Failure', failure, {
+  description: 'The reason why an accepted request ended `FAILED`.',
+});
 
 export const requestId = s.id('The id of the request, a UUIDv7.');
 export const modelId = s.text('The model it runs on.');
@@ -83,56 +82,49 @@ export const moments = {
   cancel_requested_at: s.nullable(cancel_requested_at),
 };
 
-export const QueuedRequest = s.named(
-  'QueuedRequest',
-  s.object({
-    status: s.choice(['IN_QUEUE']),
-    request_id: requestId,
-    ...addresses,
-    model_id: modelId,
-    quoted_usd_micro: s.microUsd('The reserved amount; the charge is never higher.'),
-    queue_position: s.integer('Requests ahead when it was accepted.', { minimum: 0 }),
-    unknown_inputs: s.optional(unknownInputs),
-  }),
-);
+export const QueuedRequest = s.namedObject('QueuedRequest', {
+  status: s.choice(['IN_QUEUE']),
+  request_id: requestId,
+  ...addresses,
+  model_id: modelId,
+  quoted_usd_micro: s.microUsd('The reserved amount; the charge is never higher.'),
+  queue_position: s.integer('Requests ahead when it was accepted.', { minimum: 0 }),
+  unknown_inputs: s.optional(unknownInputs),
+});
 
-export const RequestStatus = s.named(
-  'RequestStatus',
-  s.object({
-    request_id: requestId,
-    model_id: modelId,
-    status: StatusName,
-    queue_position: s.optional(
-      s.integer(
-        'Number of requests ahead, 0 for the next one; counted up to 1000. Only while IN_QUEUE.',
-        {
-          minimum: 0,
-        },
-      ),
+export const RequestStatus = s.namedObject('RequestStatus', {
+  request_id: requestId,
+  model_id: modelId,
+  status: StatusName,
+  queue_position: s.optional(
+    s.integer(
+      'Number of requests ahead, 0 for the next one; counted up to 1000. Only while IN_QUEUE.',
+      {
+        minimum: 0,
+      },
     ),
-    progress: s.optional(s.number('0 to 1, if the model reports it.', { minimum: 0, maximum: 1 })),
-    logs: s.optional(s.list(s.text(), 'Newest log lines, if the model reports them.')),
-    created_at,
-    started_at: s.optional(started_at),
-    completed_at: s.optional(completed_at),
-    cancel_requested_at: s.optional(cancel_requested_at),
-    ...addresses,
-    error: s.optional(Failure),
-    metrics: s.optional(
-      s.object({
-        queue_ms: s.optional(s.integer('Waited, milliseconds.')),
-        run_ms: s.optional(s.integer('Ran, milliseconds.')),
-      }),
-    ),
-  }),
-);
-
-export const StreamEnd = s.named(
-  'StreamEnd',
-  s.object(
-    { reason: s.choice(['draining']), message: s.text('For people.') },
-    { description: 'The server is about to stop; connect again.' },
   ),
+  progress: s.optional(s.number('0 to 1, if the model reports it.', { minimum: 0, maximum: 1 })),
+  logs: s.optional(s.list(s.text(), 'Newest log lines, if the model reports them.')),
+  created_at,
+  started_at: s.optional(started_at),
+  completed_at: s.optional(completed_at),
+  cancel_requested_at: s.optional(cancel_requested_at),
+  ...addresses,
+  error: s.optional(Failure),
+  metrics: s.optional(
+    s.object({
+      queue_ms: s.optional(s.integer('Waited, milliseconds.')),
+      run_ms: s.optional(s.integer('Ran, milliseconds.')),
+    }),
+  ),
+});
+
+export const StreamEnd = s.namedObject(
+  'StreamEnd',
+
+  { reason: s.choice(['draining']), message: s.text('For people.') },
+  { description: 'The server is about to stop; connect again.' },
 );
 
 /** The body of a webhook. */
@@ -171,24 +163,18 @@ const notification = {
   ...callNumbers,
 };
 
-export const Notification = s.named(
-  'Notification',
-  s.object(notification, {
-    description: 'The body of a webhook: the request card without `input`.',
-  }),
-);
+export const Notification = s.namedObject('Notification', notification, {
+  description: 'The body of a webhook: the request card without `input`.',
+});
 
-export const RequestCard = s.named(
-  'RequestCard',
-  s.object({
-    ...notification,
-    input: s.anything(
-      'The submitted input. For a chat call only `max_tokens`, `stream` and the number of ' +
-        'messages, never the messages. It is emptied 30 days after the request has ended, and on a ' +
-        'cancel if it is larger than 16 KiB.',
-    ),
-  }),
-);
+export const RequestCard = s.namedObject('RequestCard', {
+  ...notification,
+  input: s.anything(
+    'The submitted input. For a chat call only `max_tokens`, `stream` and the number of ' +
+      'messages, never the messages. It is emptied 30 days after the request has ended, and on a ' +
+      'cancel if it is larger than 16 KiB.',
+  ),
+});
 
 const mediaFile = {
   url: s.url('A signed link; works for 24 hours after completion, without a key.'),
@@ -200,19 +186,14 @@ const mediaFile = {
   file_name: s.text('A suggested file name.'),
 };
 
-const LineOutput = s.named(
-  'LineOutput',
-  s.object({
-    index: s.integer('The number of the output in its link.'),
-    field: s.text('Its field in the response.'),
-    ...mediaFile,
-    thumbnail_url: s.nullable(
-      s.url(
-        'A small WebP of an image, or the picture that came with a video; null: there is none.',
-      ),
-    ),
-  }),
-);
+const LineOutput = s.namedObject('LineOutput', {
+  index: s.integer('The number of the output in its link.'),
+  field: s.text('Its field in the response.'),
+  ...mediaFile,
+  thumbnail_url: s.nullable(
+    s.url('A small WebP of an image, or the picture that came with a video; null: there is none.'),
+  ),
+});
 
 /** The parts of a line of a list, so that no line needs a call. */
 export const line = {
@@ -229,31 +210,25 @@ export const line = {
   expires_at: s.nullable(s.time('When the outputs are deleted; null if none are kept.')),
 };
 
-const RequestLine = s.named(
-  'RequestLine',
-  s.object({
-    request_id: requestId,
-    model_id: modelId,
-    kind: KindName,
-    status: StatusName,
-    ...money,
-    error_code: s.nullable(FailureName),
-    ...line,
-    ...moments,
-    ...addresses,
-    key_id: keyId,
-    metadata,
-    ...callNumbers,
-  }),
-);
+const RequestLine = s.namedObject('RequestLine', {
+  request_id: requestId,
+  model_id: modelId,
+  kind: KindName,
+  status: StatusName,
+  ...money,
+  error_code: s.nullable(FailureName),
+  ...line,
+  ...moments,
+  ...addresses,
+  key_id: keyId,
+  metadata,
+  ...callNumbers,
+});
 
-export const RequestList = s.named(
-  'RequestList',
-  s.object({
-    data: s.list(RequestLine, 'Newest first.'),
-    next_cursor: s.nullable(s.text('For the next page; null at the end.')),
-  }),
-);
+export const RequestList = s.namedObject('RequestList', {
+  data: s.list(RequestLine, 'Newest first.'),
+  next_cursor: s.nullable(s.text('For the next page; null at the end.')),
+});
 
 export const CancelQuery = s.object({
   running: s.optional(
@@ -261,28 +236,24 @@ export const CancelQuery = s.object({
   ),
 });
 
-export const Cancelled = s.named(
-  'Cancelled',
-  s.object({
-    request_id: requestId,
-    status: s.choice(['CANCELLED', 'IN_PROGRESS'], '`IN_PROGRESS`: the job is asked to stop.'),
-    cancel_requested_at: s.optional(s.time('When that was first asked for.')),
-  }),
-);
+export const Cancelled = s.namedObject('Cancelled', {
+  request_id: requestId,
+  status: s.choice(['CANCELLED', 'IN_PROGRESS'], '`IN_PROGRESS`: the job is asked to stop.'),
+  cancel_requested_at: s.optional(s.time('When that was first asked for.')),
+});
 
-const MediaFile = s.named('MediaFile', s.openObject(mediaFile));
+const MediaFile = s.namedOpenObject('MediaFile', mediaFile);
 
-export const ModelOutput = s.named(
+export const ModelOutput = s.namedOpenObject(
   'ModelOutput',
-  s.openObject(
-    {
-      images: s.optional(s.list(MediaFile, 'Images.')),
-      image: s.optional(MediaFile),
-      video: s.optional(MediaFile),
-      audio: s.optional(MediaFile),
-      text: s.optional(s.text('The text that the model wrote.')),
-      seed: s.optional(s.integer('Send it with the same input to get the same output again.')),
-    },
-    { description: "The model's output. Its fields depend on the model." },
-  ),
+
+  {
+    images: s.optional(s.list(MediaFile, 'Images.')),
+    image: s.optional(MediaFile),
+    video: s.optional(MediaFile),
+    audio: s.optional(MediaFile),
+    text: s.optional(s.text('The text that the model wrote.')),
+    seed: s.optional(s.integer('Send it with the same input to get the same output again.')),
+  },
+  { description: "The model's output. Its fields depend on the model." },
 );

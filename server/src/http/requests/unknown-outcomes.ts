@@ -19,42 +19,38 @@ import { badField } from '../schemas/validate.ts';
 
 /** Unknown outcomes of requests, and of starts that were left (see `left-starts.ts`). */
 
-const UnknownOutcome = s.named(
-  'UnknownOutcome',
-  s.object({
-    ...facts,
-    ...ofAccount,
-    upstream: s.text('The upstream where it may have run.'),
-    error_code: s.nullable(s.text()),
-    cost_usd_micro: s.nullable(s.microUsd()),
-    error_message: s.nullable(s.text()),
-    attempt: s.nullable(s.integer()),
-    class: s.nullable(s.text()),
-    handle: s.nullable(s.text()),
-    message: s.nullable(s.text()),
-    attempted_at: s.nullable(s.time()),
-    started_at: s.time(),
-    deadline_at: s.nullable(s.time()),
-    left_at: s.nullable(
-      s.time('When this start was given up and the next route was tried; null if it was not.'),
-    ),
-    resolution: s.nullable(
-      s.object({
-        outcome: s.choice(outcomes),
-        note: s.nullable(s.text()),
-        by_email: s.text(),
-        resolved_at: s.time(),
-      }),
-    ),
-  }),
-);
-
-const UnknownOutcomes = s.named(
-  'UnknownOutcomes',
-  s.object(
-    { upstream: s.text(), count: s.integer(), oldest_at: s.time() },
-    { description: 'The unresolved outcomes of one upstream.' },
+const UnknownOutcome = s.namedObject('UnknownOutcome', {
+  ...facts,
+  ...ofAccount,
+  upstream: s.text('The upstream where it may have run.'),
+  error_code: s.nullable(s.text()),
+  cost_usd_micro: s.nullable(s.microUsd()),
+  error_message: s.nullable(s.text()),
+  attempt: s.nullable(s.integer()),
+  class: s.nullable(s.text()),
+  handle: s.nullable(s.text()),
+  message: s.nullable(s.text()),
+  attempted_at: s.nullable(s.time()),
+  started_at: s.time(),
+  deadline_at: s.nullable(s.time()),
+  left_at: s.nullable(
+    s.time('When this start was given up and the next route was tried; null if it was not.'),
   ),
+  resolution: s.nullable(
+    s.object({
+      outcome: s.choice(outcomes),
+      note: s.nullable(s.text()),
+      by_email: s.text(),
+      resolved_at: s.time(),
+    }),
+  ),
+});
+
+const UnknownOutcomes = s.namedObject(
+  'UnknownOutcomes',
+
+  { upstream: s.text(), count: s.integer(), oldest_at: s.time() },
+  { description: 'The unresolved outcomes of one upstream.' },
 );
 
 const states = { open: false, resolved: true, all: null } as const;

@@ -80,21 +80,18 @@ const ofOperator = {
 };
 
 /** One request in the list of an account. */
-export const RequestEntry = s.named(
-  'RequestEntry',
-  s.object({
-    ...facts,
-    ...ofCaller,
-    person_id: s.nullable(s.id('The person who was signed in; null: a program with a key.')),
-    progress,
-    error_code: s.nullable(s.text()),
-    webhook_state: webhookState,
-    ...line,
-  }),
-);
+export const RequestEntry = s.namedObject('RequestEntry', {
+  ...facts,
+  ...ofCaller,
+  person_id: s.nullable(s.id('The person who was signed in; null: a program with a key.')),
+  progress,
+  error_code: s.nullable(s.text()),
+  webhook_state: webhookState,
+  ...line,
+});
 
 /** A request of any account, with its cost and margin, which customers never see. */
-export const AnyRequest = s.named('AnyRequest', s.object(ofOperator));
+export const AnyRequest = s.namedObject('AnyRequest', ofOperator);
 
 const attempt = { at: s.time(), outcome: s.nullable(s.text()) };
 
@@ -130,79 +127,67 @@ const details = {
   ),
 };
 
-const RequestOutput = s.named(
-  'RequestOutput',
-  s.object({
-    index: s.integer(),
-    field: s.text(),
-    content_type: s.text(),
-    size: s.integer(),
-    width: s.nullable(s.integer()),
-    height: s.nullable(s.integer()),
-    duration_seconds: s.nullable(s.number()),
-    file_name: s.text(),
-    url: s.nullable(s.url('Null: its bytes have been deleted.')),
-  }),
-);
+const RequestOutput = s.namedObject('RequestOutput', {
+  index: s.integer(),
+  field: s.text(),
+  content_type: s.text(),
+  size: s.integer(),
+  width: s.nullable(s.integer()),
+  height: s.nullable(s.integer()),
+  duration_seconds: s.nullable(s.number()),
+  file_name: s.text(),
+  url: s.nullable(s.url('Null: its bytes have been deleted.')),
+});
 
 /** Everything about one request except the names, costs and messages of its upstreams. */
-export const RequestDetail = s.named(
-  'RequestDetail',
-  s.object({
-    ...facts,
-    ...ofCaller,
-    ...details,
-    logs: s.list(s.text()),
-    queue_position: s.nullable(s.integer()),
-    input: s.anything(),
-    attempts: s.list(s.object(attempt)),
-    output: s.nullable(s.anything()),
-    outputs: s.list(RequestOutput),
-  }),
-);
+export const RequestDetail = s.namedObject('RequestDetail', {
+  ...facts,
+  ...ofCaller,
+  ...details,
+  logs: s.list(s.text()),
+  queue_position: s.nullable(s.integer()),
+  input: s.anything(),
+  attempts: s.list(s.object(attempt)),
+  output: s.nullable(s.anything()),
+  outputs: s.list(RequestOutput),
+});
 
-const UpstreamAttempt = s.named(
-  'UpstreamAttempt',
-  s.object({
-    ...attempt,
-    attempt: s.integer(),
-    upstream: s.text(),
-    key: s.nullable(
-      s.text('The key with which the upstream was called, if the upstream has several.'),
-    ),
-    class: s.text(),
-    handle: s.nullable(s.text()),
-    message: s.nullable(s.text()),
-    answered_at: s.nullable(s.time()),
-    left_at: s.nullable(s.time()),
-    cost_usd_micro: s.nullable(s.microUsd()),
-  }),
-);
+const UpstreamAttempt = s.namedObject('UpstreamAttempt', {
+  ...attempt,
+  attempt: s.integer(),
+  upstream: s.text(),
+  key: s.nullable(
+    s.text('The key with which the upstream was called, if the upstream has several.'),
+  ),
+  class: s.text(),
+  handle: s.nullable(s.text()),
+  message: s.nullable(s.text()),
+  answered_at: s.nullable(s.time()),
+  left_at: s.nullable(s.time()),
+  cost_usd_micro: s.nullable(s.microUsd()),
+});
 
 /** One request without its input and output. */
-export const OperatorRequest = s.named(
-  'OperatorRequest',
-  s.object({
-    ...ofOperator,
-    ...details,
-    key: s.object({ name: s.text(), prefix: s.text(), last4: s.text() }),
-    upstream_model: s.nullable(s.text()),
-    tokens: s.nullable(
-      s.object({
-        input_tokens: s.integer(),
-        output_tokens: s.integer(),
-        cached_tokens: s.integer('The part of `input_tokens` that was read from a cache.'),
-        reasoning_tokens: s.integer('The part of `output_tokens` that was reasoning.'),
-      }),
-    ),
-    error_cause: s.nullable(s.text('Null if the caller saw the same message.')),
-    started_at: moments.started_at,
-    cancel_requested_at: moments.cancel_requested_at,
-    deadline_at: s.nullable(s.time()),
-    outputs_made: s.integer(),
-    attempts: s.list(UpstreamAttempt),
-  }),
-);
+export const OperatorRequest = s.namedObject('OperatorRequest', {
+  ...ofOperator,
+  ...details,
+  key: s.object({ name: s.text(), prefix: s.text(), last4: s.text() }),
+  upstream_model: s.nullable(s.text()),
+  tokens: s.nullable(
+    s.object({
+      input_tokens: s.integer(),
+      output_tokens: s.integer(),
+      cached_tokens: s.integer('The part of `input_tokens` that was read from a cache.'),
+      reasoning_tokens: s.integer('The part of `output_tokens` that was reasoning.'),
+    }),
+  ),
+  error_cause: s.nullable(s.text('Null if the caller saw the same message.')),
+  started_at: moments.started_at,
+  cancel_requested_at: moments.cancel_requested_at,
+  deadline_at: s.nullable(s.time()),
+  outputs_made: s.integer(),
+  attempts: s.list(UpstreamAttempt),
+});
 
 /** The fields of any row of a request. */
 export function viewOf<Row extends CallNumbers & { id: string }>(row: Row) {

@@ -6,19 +6,16 @@ import * as s from './schema.ts';
 
 export const Role = s.named('Role', s.choice(roles));
 
-export const Funds = s.named(
-  'Funds',
-  s.object({
-    available_usd_micro: s.microUsd('The amount that the account may spend.'),
-    reserved_usd_micro: s.microUsd('Reserved for open requests.'),
-    debt_usd_micro: s.microUsd('Paid first by the next top-up.'),
-  }),
-);
+export const Funds = s.namedObject('Funds', {
+  available_usd_micro: s.microUsd('The amount that the account may spend.'),
+  reserved_usd_micro: s.microUsd('Reserved for open requests.'),
+  debt_usd_micro: s.microUsd('Paid first by the next top-up.'),
+});
 
 export const SourceName = s.named('SourceName', s.choice(sources));
 
 /** The money of deposits from one source. */
-export const SourceSum = s.named(
-  'SourceSum',
-  s.object({ source: SourceName, amount_usd_micro: s.microUsd() }),
-);
+export const SourceSum = s.namedObject('SourceSum', {
+  source: SourceName,
+  amount_usd_micro: s.microUsd(),
+});

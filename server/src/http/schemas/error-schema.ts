@@ -40,22 +40,21 @@ const details = s.openObject(
 );
 
 /** The body of an error reply; Anthropic's and fal's clients get it in their own form. */
-export const ErrorBody = s.named(
+export const ErrorBody = s.namedObject(
   'Error',
-  s.object(
-    {
-      error: s.object({
-        code: s.named(
-          'ErrorCode',
-          s.choice(codes, 'The error code. Handle codes you do not know by their HTTP status.'),
-        ),
-        message: s.text('For people: what is wrong and what to do next. Its words may change.'),
-        type: s.named('ErrorType', s.choice(types, 'The family of the code.')),
-        param: s.nullable(s.text('The field, parameter or header at fault.')),
-        request_id: s.text('The `x-request-id` of this call.'),
-        details: s.optional(details),
-      }),
-    },
-    { description: 'The body of an error reply.' },
-  ),
+
+  {
+    error: s.object({
+      code: s.named(
+        'ErrorCode',
+        s.choice(codes, 'The error code. Handle codes you do not know by their HTTP status.'),
+      ),
+      message: s.text('For people: what is wrong and what to do next. Its words may change.'),
+      type: s.named('ErrorType', s.choice(types, 'The family of the code.')),
+      param: s.nullable(s.text('The field, parameter or header at fault.')),
+      request_id: s.text('The `x-request-id` of this call.'),
+      details: s.optional(details),
+    }),
+  },
+  { description: 'The body of an error reply.' },
 );

@@ -142,6 +142,14 @@ export function named<S extends TSchema>(name: string, schema: S): S {
   return { ...schema, title: name };
 }
 
+export function namedObject<P extends TProperties>(name: string, fields: P, more?: Keywords) {
+  return named(name, object(fields, more));
+}
+
+export function namedOpenObject<P extends TProperties>(name: string, fields: P, more?: Keywords) {
+  return named(name, openObject(fields, more));
+}
+
 export const signedMicroUsdPattern = '^(0|-?[1-9][0-9]{0,17})$';
 const abovePattern = '^[1-9][0-9]{0,17}$';
 const moneyPatterns: ReadonlySet<string> = new Set([

@@ -66,21 +66,18 @@ const name = s.line(nameMax);
 /** GET /api/web: what the pages need to know before anybody has signed in. */
 export const settings = openPageEndpoint(
   {
-    reply: s.named(
-      'WebSettings',
-      s.object({
-        base_url: s.url(),
-        sign_up: s.choice(['open', 'invite', 'closed']),
-        has_mail: s.boolean(),
-        oidc_name: s.nullable(
-          s.text(
-            "The label of the identity provider's button; null if there is no identity provider.",
-          ),
+    reply: s.namedObject('WebSettings', {
+      base_url: s.url(),
+      sign_up: s.choice(['open', 'invite', 'closed']),
+      has_mail: s.boolean(),
+      oidc_name: s.nullable(
+        s.text(
+          "The label of the identity provider's button; null if there is no identity provider.",
         ),
-        password_min: s.integer(),
-        banner: s.nullable(Banner),
-      }),
-    ),
+      ),
+      password_min: s.integer(),
+      banner: s.nullable(Banner),
+    }),
   },
   async (_call, { web, links, banner }) => ({
     base_url: links.baseUrl,
@@ -175,15 +172,12 @@ async function write(
 export const invitation = openPageEndpoint(
   {
     body: s.form({ token: linkToken }),
-    reply: s.named(
-      'Invitation',
-      s.object({
-        email: s.text(),
-        role: Role,
-        account_name: s.nullable(s.text('Null: the person gets a new account.')),
-        expires_at: s.time(),
-      }),
-    ),
+    reply: s.namedObject('Invitation', {
+      email: s.text(),
+      role: Role,
+      account_name: s.nullable(s.text('Null: the person gets a new account.')),
+      expires_at: s.time(),
+    }),
   },
   async ({ req, body }, deps) => {
     await throttle(deps, 'invitation', networkOf(req.address), readsOfAddress);
@@ -205,36 +199,30 @@ export const accept = visitEndpoint(
   },
 );
 
-const Account = s.named(
-  'Account',
-  s.object({
-    account_id: s.id(),
-    name: s.text(),
-    role: Role,
-    status: s.choice(['active', 'suspended']),
-    is_operator: s.boolean('Its owners run the service.'),
-  }),
-);
+const Account = s.namedObject('Account', {
+  account_id: s.id(),
+  name: s.text(),
+  role: Role,
+  status: s.choice(['active', 'suspended']),
+  is_operator: s.boolean('Its owners run the service.'),
+});
 
-const Me = s.named(
-  'Me',
-  s.object({
-    person_id: s.id(),
-    session_id: s.id(),
-    email: s.text(),
-    name: s.text(),
-    email_verified: s.boolean(),
-    two_factor_enabled: s.boolean(),
-    is_operator: s.boolean(),
-    operator: s.nullable(
-      s.object(
-        { role: OperatorRole, rights: s.list(s.choice(operatorRole.operatorRights)) },
-        { description: 'Their role on the console; null: none.' },
-      ),
+const Me = s.namedObject('Me', {
+  person_id: s.id(),
+  session_id: s.id(),
+  email: s.text(),
+  name: s.text(),
+  email_verified: s.boolean(),
+  two_factor_enabled: s.boolean(),
+  is_operator: s.boolean(),
+  operator: s.nullable(
+    s.object(
+      { role: OperatorRole, rights: s.list(s.choice(operatorRole.operatorRights)) },
+      { description: 'Their role on the console; null: none.' },
     ),
-    accounts: s.list(Account),
-  }),
-);
+  ),
+  accounts: s.list(Account),
+});
 
 /** GET /api/me: who is signed in, and which accounts they belong to. */
 export const me = visitEndpoint({ reply: Me }, async ({ req: { session } }, { db }) => ({

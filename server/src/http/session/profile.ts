@@ -28,25 +28,23 @@ export const rename = visitEndpoint(
   },
 );
 
-const Session = s.named(
-  'Session',
-  s.object({
-    session_id: s.id(),
-    is_this: s.boolean('True for the session of this call.'),
-    ip_address: s.nullable(s.text()),
-    user_agent: s.nullable(s.text()),
-    created_at: s.time(),
-    expires_at: s.time(),
-  }),
-);
+const Session = s.namedObject('Session', {
+  session_id: s.id(),
+  is_this: s.boolean('True for the session of this call.'),
+  ip_address: s.nullable(s.text()),
+  user_agent: s.nullable(s.text()),
+  created_at: s.time(),
+  expires_at: s.time(),
+});
 
 /** GET /api/me/security: how the person can sign in, and where they are signed in. */
 export const security = visitEndpoint(
   {
-    reply: s.named(
-      'Security',
-      s.object({ has_password: s.boolean(), has_oidc: s.boolean(), sessions: s.list(Session) }),
-    ),
+    reply: s.namedObject('Security', {
+      has_password: s.boolean(),
+      has_oidc: s.boolean(),
+      sessions: s.list(Session),
+    }),
   },
   async ({ req: { session } }, { db }) => {
     const [logins, signedIn] = await Promise.all([

@@ -81,19 +81,16 @@ function suspended(): ApiError {
 /** GET /studio/allowance: everything that decides whether the next request can be paid. */
 export const allowance = visitEndpoint(
   {
-    reply: s.named(
-      'Allowance',
-      s.object({
-        available_usd_micro: s.microUsd(),
-        reserved_usd_micro: s.microUsd(),
-        limit_usd_micro: s.nullable(s.microUsd("The studio key's monthly limit.")),
-        spent_usd_micro: s.microUsd(),
-        resets_at: s.nullable(s.time()),
-        open_jobs: s.integer(),
-        open_jobs_limit: s.integer(),
-        upload_max_bytes: s.integer(),
-      }),
-    ),
+    reply: s.namedObject('Allowance', {
+      available_usd_micro: s.microUsd(),
+      reserved_usd_micro: s.microUsd(),
+      limit_usd_micro: s.nullable(s.microUsd("The studio key's monthly limit.")),
+      spent_usd_micro: s.microUsd(),
+      resets_at: s.nullable(s.time()),
+      open_jobs: s.integer(),
+      open_jobs_limit: s.integer(),
+      upload_max_bytes: s.integer(),
+    }),
   },
   async ({ req }, { db, settings }) => {
     const account = (await accounts.find(db, req.account_id))!;
@@ -131,7 +128,7 @@ export const models = visitEndpoint(
 );
 
 const { kind: _kind, unknown_inputs: _unknown, ...priced } = Estimate.properties;
-const ChatPrice = s.named('ChatPrice', s.object({ ...priced, max_tokens: s.integer() }));
+const ChatPrice = s.namedObject('ChatPrice', { ...priced, max_tokens: s.integer() });
 
 /** POST /studio/chat-price: the most that a chat call can cost. */
 export const chatPrice: Endpoint<Visit, WebDeps> = {

@@ -19,22 +19,19 @@ const fields = {
   ),
 };
 
-export const VideoCreation = s.named(
-  'VideoCreation',
-  s.openObject({
-    ...fields,
-    input_reference: s.optional(
-      s.either(
-        [
-          s.object({ image_url: s.text('A public address or a `data:` address.') }),
-          s.object({ file_id: s.text('The id of an upload.') }),
-          s.text('An address or a `file_id`.'),
-        ],
-        'A picture that the video begins with.',
-      ),
+export const VideoCreation = s.namedOpenObject('VideoCreation', {
+  ...fields,
+  input_reference: s.optional(
+    s.either(
+      [
+        s.object({ image_url: s.text('A public address or a `data:` address.') }),
+        s.object({ file_id: s.text('The id of an upload.') }),
+        s.text('An address or a `file_id`.'),
+      ],
+      'A picture that the video begins with.',
     ),
-  }),
-);
+  ),
+});
 
 /** The same call as a form. */
 export const videoForm = s.openObject({
@@ -48,40 +45,35 @@ export const videoForm = s.openObject({
 
 const seconds = (description: string) => s.integer(`${description} In Unix seconds.`);
 
-export const Video = s.named(
-  'Video',
-  s.object({
-    id: s.id('The id of the request, for the calls below /requests too.'),
-    object: s.choice(['video']),
-    model: s.text('The model.'),
-    status: s.choice(
-      ['queued', 'in_progress', 'completed', 'failed'],
-      'A cancelled video is `failed`, with the error code `cancelled`.',
-    ),
-    progress: s.integer('In percent.', { minimum: 0, maximum: 100 }),
-    created_at: seconds('When it was asked for.'),
-    completed_at: s.nullable(seconds('When it ended.')),
-    expires_at: s.nullable(seconds('When its bytes are deleted.')),
-    prompt: s.nullable(s.text('As sent.')),
-    size: s.text('As sent, else as made; `auto` until then.'),
-    seconds: s.text('Its length, as a text.'),
-    remixed_from_video_id: s.nullable(s.text('Always null.')),
-    error: s.nullable(s.object({ code: s.text(), message: s.text('For people.') })),
-  }),
-);
+export const Video = s.namedObject('Video', {
+  id: s.id('The id of the request, for the calls below /requests too.'),
+  object: s.choice(['video']),
+  model: s.text('The model.'),
+  status: s.choice(
+    ['queued', 'in_progress', 'completed', 'failed'],
+    'A cancelled video is `failed`, with the error code `cancelled`.',
+  ),
+  progress: s.integer('In percent.', { minimum: 0, maximum: 100 }),
+  created_at: seconds('When it was asked for.'),
+  completed_at: s.nullable(seconds('When it ended.')),
+  expires_at: s.nullable(seconds('When its bytes are deleted.')),
+  prompt: s.nullable(s.text('As sent.')),
+  size: s.text('As sent, else as made; `auto` until then.'),
+  seconds: s.text('Its length, as a text.'),
+  remixed_from_video_id: s.nullable(s.text('Always null.')),
+  error: s.nullable(s.object({ code: s.text(), message: s.text('For people.') })),
+});
 
-export const VideoList = s.named(
-  'VideoList',
-  s.object({
-    object: s.choice(['list']),
-    data: s.list(Video),
-    first_id: s.nullable(s.text()),
-    last_id: s.nullable(s.text('`after` of the next page.')),
-    has_more: s.boolean(),
-  }),
-);
+export const VideoList = s.namedObject('VideoList', {
+  object: s.choice(['list']),
+  data: s.list(Video),
+  first_id: s.nullable(s.text()),
+  last_id: s.nullable(s.text('`after` of the next page.')),
+  has_more: s.boolean(),
+});
 
-export const DeletedVideo = s.named(
-  'DeletedVideo',
-  s.object({ id: s.id(), object: s.choice(['video.deleted']), deleted: s.boolean() }),
-);
+export const DeletedVideo = s.namedObject('DeletedVideo', {
+  id: s.id(),
+  object: s.choice(['video.deleted']),
+  deleted: s.boolean(),
+});

@@ -45,17 +45,16 @@ const otherFields =
   '`reasoning`, `reasoning_content`, `reasoning_details`, `extra_content` and `audio.id`. ' +
   'All others, also in parts, are left out, but `cache_control` reaches some models.';
 
-const ChatMessage = s.named(
+const ChatMessage = s.namedOpenObject(
   'ChatMessage',
-  s.openObject(
-    {
-      role: s.choice(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
-      content: s.optional(
-        s.either([s.nullable(s.text()), s.list(s.anything(), undefined, { minItems: 1 })], content),
-      ),
-    },
-    { description: otherFields },
-  ),
+
+  {
+    role: s.choice(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+    content: s.optional(
+      s.either([s.nullable(s.text()), s.list(s.anything(), undefined, { minItems: 1 })], content),
+    ),
+  },
+  { description: otherFields },
 );
 
 const leftOut =
@@ -67,29 +66,28 @@ const include_usage = s.optionalOrNull(
 );
 const metadata = 'Pairs of texts that are kept with the request; no model gets them.';
 
-export const ChatRequest = s.named(
+export const ChatRequest = s.namedOpenObject(
   'ChatRequest',
-  s.openObject(
-    {
-      model: ofCalls.model,
-      messages: s.list(ChatMessage, 'The conversation, oldest first.', {
-        minItems: 1,
-        maxItems: 10_000,
-      }),
-      max_tokens: s.optionalOrNull(ofCalls.limit('completion tokens. Default: 4096.')),
-      max_completion_tokens: s.optionalOrNull(s.integer('The same as `max_tokens`.', atLeastOne)),
-      n: s.optionalOrNull(s.integer('Only 1.', { minimum: 1, maximum: 1 })),
-      stream: ofCalls.stream,
-      stream_options: s.optionalOrNull(
-        s.openObject({ include_usage }, { description: 'For streams.' }),
-      ),
-      metadata: s.optionalOrNull(s.record(s.text(), metadata)),
-      ...shownAll(passingFields),
-      tools: s.optionalOrNull(s.list(s.anything(), '`function` and `custom` tools only.')),
-      ...shownAll(optionalFields),
-    },
-    { description: leftOut },
-  ),
+
+  {
+    model: ofCalls.model,
+    messages: s.list(ChatMessage, 'The conversation, oldest first.', {
+      minItems: 1,
+      maxItems: 10_000,
+    }),
+    max_tokens: s.optionalOrNull(ofCalls.limit('completion tokens. Default: 4096.')),
+    max_completion_tokens: s.optionalOrNull(s.integer('The same as `max_tokens`.', atLeastOne)),
+    n: s.optionalOrNull(s.integer('Only 1.', { minimum: 1, maximum: 1 })),
+    stream: ofCalls.stream,
+    stream_options: s.optionalOrNull(
+      s.openObject({ include_usage }, { description: 'For streams.' }),
+    ),
+    metadata: s.optionalOrNull(s.record(s.text(), metadata)),
+    ...shownAll(passingFields),
+    tools: s.optionalOrNull(s.list(s.anything(), '`function` and `custom` tools only.')),
+    ...shownAll(optionalFields),
+  },
+  { description: leftOut },
 );
 
 const usage = {
@@ -101,7 +99,7 @@ const usage = {
 const counted = "The model's own count if it reports one; otherwise a count of what was delivered.";
 const countedLast = 'Only if requested: null until the last chunk, which has a `ChatUsage`.';
 
-export const ChatUsage = s.named('ChatUsage', s.openObject(usage, { description: counted }));
+export const ChatUsage = s.namedOpenObject('ChatUsage', usage, { description: counted });
 
 const callId = s.text(
   'Id of the tool call; the message with its result repeats it as `tool_call_id`.',
@@ -134,25 +132,22 @@ const message = s.openObject({
   tool_calls: s.optionalOrNull(s.list(ToolCall, 'Tools that the model calls.')),
 });
 
-export const ChatCompletion = s.named(
-  'ChatCompletion',
-  s.openObject({
-    id: s.text('`chatcmpl-` and the id of the request.'),
-    object: s.choice(['chat.completion']),
-    created: s.integer('Unix seconds.'),
-    model: s.text('The catalog id.'),
-    choices: s.list(
-      s.openObject({
-        index: s.integer('0.'),
-        message,
-        finish_reason: s.nullable(s.text('`stop`, `length`, `tool_calls` …')),
-        stop_reason,
-      }),
-      'One.',
-    ),
-    usage: ChatUsage,
-  }),
-);
+export const ChatCompletion = s.namedOpenObject('ChatCompletion', {
+  id: s.text('`chatcmpl-` and the id of the request.'),
+  object: s.choice(['chat.completion']),
+  created: s.integer('Unix seconds.'),
+  model: s.text('The catalog id.'),
+  choices: s.list(
+    s.openObject({
+      index: s.integer('0.'),
+      message,
+      finish_reason: s.nullable(s.text('`stop`, `length`, `tool_calls` …')),
+      stop_reason,
+    }),
+    'One.',
+  ),
+  usage: ChatUsage,
+});
 
 const name = s.optional(s.text('In the first piece.'));
 const piece = (about: string) => s.optional(s.text(about));
@@ -175,22 +170,19 @@ const delta = s.openObject(
   { description: 'The new piece.' },
 );
 
-export const ChatChunk = s.named(
-  'ChatChunk',
-  s.openObject({
-    id: s.text('The same in every chunk.'),
-    object: s.choice(['chat.completion.chunk']),
-    created: s.integer('Unix seconds.'),
-    model: s.text('The catalog id.'),
-    choices: s.list(
-      s.openObject({
-        index: s.integer('0.'),
-        delta,
-        finish_reason: s.optionalOrNull(s.text('In the last chunk of the text.')),
-        stop_reason,
-      }),
-      'Empty in the usage chunk.',
-    ),
-    usage: s.optionalOrNull(s.openObject(usage, { description: countedLast })),
-  }),
-);
+export const ChatChunk = s.namedOpenObject('ChatChunk', {
+  id: s.text('The same in every chunk.'),
+  object: s.choice(['chat.completion.chunk']),
+  created: s.integer('Unix seconds.'),
+  model: s.text('The catalog id.'),
+  choices: s.list(
+    s.openObject({
+      index: s.integer('0.'),
+      delta,
+      finish_reason: s.optionalOrNull(s.text('In the last chunk of the text.')),
+      stop_reason,
+    }),
+    'Empty in the usage chunk.',
+  ),
+  usage: s.optionalOrNull(s.openObject(usage, { description: countedLast })),
+});

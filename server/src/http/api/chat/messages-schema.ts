@@ -74,62 +74,54 @@ const ofReplies = {
   metadata: s.optionalOrNull(s.openObject({ user_id })),
 };
 
-export const MessageRequest = s.named(
+export const MessageRequest = s.namedOpenObject(
   'MessageRequest',
-  s.openObject({ ...prompt, ...ofReplies }, { description }),
+  { ...prompt, ...ofReplies },
+  { description },
 );
 
-export const CountRequest = s.named('CountRequest', s.openObject(prompt, { description }));
+export const CountRequest = s.namedOpenObject('CountRequest', prompt, { description });
 
 const counted = s.integer('An estimate of the tokens of the prompt.', { minimum: 0 });
-export const TokenCount = s.named('TokenCount', s.object({ input_tokens: counted }));
+export const TokenCount = s.namedObject('TokenCount', { input_tokens: counted });
 
 const thinking_tokens = s.integer('Tokens of the reasoning.');
-const MessageUsage = s.named(
-  'MessageUsage',
-  s.openObject({
-    input_tokens: s.integer('Prompt tokens, without those read from the cache or written to it.'),
-    cache_creation_input_tokens: s.integer("Tokens written to the model's cache."),
-    cache_read_input_tokens: s.integer("Tokens read from the model's cache."),
-    output_tokens: s.integer('Tokens written.'),
-    output_tokens_details: s.nullable(s.openObject({ thinking_tokens })),
-    cost_usd_micro: s.optional(ofCalls.cost_usd_micro),
-  }),
-);
+const MessageUsage = s.namedOpenObject('MessageUsage', {
+  input_tokens: s.integer('Prompt tokens, without those read from the cache or written to it.'),
+  cache_creation_input_tokens: s.integer("Tokens written to the model's cache."),
+  cache_read_input_tokens: s.integer("Tokens read from the model's cache."),
+  output_tokens: s.integer('Tokens written.'),
+  output_tokens_details: s.nullable(s.openObject({ thinking_tokens })),
+  cost_usd_micro: s.optional(ofCalls.cost_usd_micro),
+});
 
 const input =
   'The input, in `tool_use`. If the model wrote no JSON object, it is `{"INVALID_JSON": "<its text>"}`.';
-const MessageBlock = s.named(
-  'MessageBlock',
-  s.openObject({
-    type: s.choice(['text', 'thinking', 'redacted_thinking', 'tool_use']),
-    text: s.optional(s.text('In a `text` block.')),
-    thinking: s.optional(s.text('In a `thinking` block.')),
-    signature: s.optional(s.text('Belongs to `thinking`: send it back unchanged. May be empty.')),
-    data: s.optional(s.text('Belongs to `redacted_thinking`: send it back unchanged.')),
-    id: s.optional(s.text('In `tool_use`; the `tool_result` repeats it as `tool_use_id`.')),
-    name: s.optional(s.text('The tool, in `tool_use`.')),
-    input: s.optional(s.anything(input)),
-  }),
-);
+const MessageBlock = s.namedOpenObject('MessageBlock', {
+  type: s.choice(['text', 'thinking', 'redacted_thinking', 'tool_use']),
+  text: s.optional(s.text('In a `text` block.')),
+  thinking: s.optional(s.text('In a `thinking` block.')),
+  signature: s.optional(s.text('Belongs to `thinking`: send it back unchanged. May be empty.')),
+  data: s.optional(s.text('Belongs to `redacted_thinking`: send it back unchanged.')),
+  id: s.optional(s.text('In `tool_use`; the `tool_result` repeats it as `tool_use_id`.')),
+  name: s.optional(s.text('The tool, in `tool_use`.')),
+  input: s.optional(s.anything(input)),
+});
 
 const reasons = '`end_turn`, `max_tokens`, `stop_sequence`, `tool_use` or `refusal`.';
 const stop =
   'The text of `stop_sequences` that ended the reply; null if none did, or if the model’s server does not tell.';
-export const Message = s.named(
-  'Message',
-  s.openObject({
-    id: s.text('`msg_` and the id of the request.'),
-    type: s.choice(['message']),
-    role: s.choice(['assistant']),
-    model: s.text('The catalog id.'),
-    content: s.list(MessageBlock),
-    stop_reason: s.nullable(s.text(reasons)),
-    stop_sequence: s.nullable(s.text(stop)),
-    stop_details: s.nullable(s.openObject({ type: s.choice(['refusal']) })),
-    usage: MessageUsage,
-  }),
-);
+export const Message = s.namedOpenObject('Message', {
+  id: s.text('`msg_` and the id of the request.'),
+  type: s.choice(['message']),
+  role: s.choice(['assistant']),
+  model: s.text('The catalog id.'),
+  content: s.list(MessageBlock),
+  stop_reason: s.nullable(s.text(reasons)),
+  stop_sequence: s.nullable(s.text(stop)),
+  stop_details: s.nullable(s.openObject({ type: s.choice(['refusal']) })),
+  usage: MessageUsage,
+});
 
 const { request_id, ...own } = ErrorBody.properties.error.properties;
 
@@ -146,31 +138,29 @@ const errorType = s.choice([
 ]);
 
 /** Our own error with the type that Anthropic's clients know. */
-export const MessagesError = s.named(
-  'MessagesError',
-  s.object({ type: s.choice(['error']), error: s.object({ ...own, type: errorType }), request_id }),
-);
+export const MessagesError = s.namedObject('MessagesError', {
+  type: s.choice(['error']),
+  error: s.object({ ...own, type: errorType }),
+  request_id,
+});
 
 const delta =
   '`text_delta`, `thinking_delta`, `signature_delta` or `input_json_delta`; in ' +
   '`message_delta` the `stop_reason`.';
-export const MessageEvent = s.named(
-  'MessageEvent',
-  s.openObject({
-    type: s.choice([
-      'message_start',
-      'content_block_start',
-      'content_block_delta',
-      'content_block_stop',
-      'message_delta',
-      'message_stop',
-      'ping',
-      'error',
-    ]),
-    message: s.optional(Message),
-    index: s.optional(s.integer('The index of the block.', { minimum: 0 })),
-    content_block: s.optional(MessageBlock),
-    delta: s.optional(s.anything(delta)),
-    usage: s.optional(MessageUsage),
-  }),
-);
+export const MessageEvent = s.namedOpenObject('MessageEvent', {
+  type: s.choice([
+    'message_start',
+    'content_block_start',
+    'content_block_delta',
+    'content_block_stop',
+    'message_delta',
+    'message_stop',
+    'ping',
+    'error',
+  ]),
+  message: s.optional(Message),
+  index: s.optional(s.integer('The index of the block.', { minimum: 0 })),
+  content_block: s.optional(MessageBlock),
+  delta: s.optional(s.anything(delta)),
+  usage: s.optional(MessageUsage),
+});

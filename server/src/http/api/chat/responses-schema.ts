@@ -8,9 +8,10 @@ const items =
   '`assistant`) and `content`, a text or a list of `input_text`, `input_image`, ' +
   '`input_file`, `output_text` and `refusal`. Send the items of a reply back unchanged. ' +
   'The items of Codex are read or named in `x-ignored-fields`.';
-const ResponseItem = s.named(
+const ResponseItem = s.namedOpenObject(
   'ResponseItem',
-  s.openObject({ type: s.optional(s.text()) }, { description: items }),
+  { type: s.optional(s.text()) },
+  { description: items },
 );
 
 const input = 'The whole conversation, oldest first. A text is one message of the user.';
@@ -32,29 +33,28 @@ const others =
   '`conversation`, `prompt` and `background: true` get 400. `x-ignored-fields` names ' +
   'what has no effect.';
 
-export const ResponseRequest = s.named(
+export const ResponseRequest = s.namedOpenObject(
   'ResponseRequest',
-  s.openObject(
-    {
-      model: ofCalls.model,
-      input: s.either([s.text(), s.list(ResponseItem, undefined, { minItems: 1 })], input),
-      instructions: s.optionalOrNull(s.text('The first system message.')),
-      max_output_tokens: s.optionalOrNull(limit),
-      stream: ofCalls.stream,
-      temperature: s.optionalOrNull(s.number()),
-      top_p: s.optionalOrNull(s.number()),
-      top_logprobs: s.optionalOrNull(s.integer()),
-      tools: s.optionalOrNull(s.list(s.anything(), tools)),
-      tool_choice: s.optional(s.either([s.nullable(s.text()), s.anything()])),
-      parallel_tool_calls: s.optionalOrNull(s.boolean()),
-      text: s.optionalOrNull(text),
-      reasoning: s.optionalOrNull(reasoning),
-      include: s.optionalOrNull(s.list(s.text(), include)),
-      user: s.optionalOrNull(s.text()),
-      metadata: s.optionalOrNull(s.record(s.text(), metadata)),
-    },
-    { description: others },
-  ),
+
+  {
+    model: ofCalls.model,
+    input: s.either([s.text(), s.list(ResponseItem, undefined, { minItems: 1 })], input),
+    instructions: s.optionalOrNull(s.text('The first system message.')),
+    max_output_tokens: s.optionalOrNull(limit),
+    stream: ofCalls.stream,
+    temperature: s.optionalOrNull(s.number()),
+    top_p: s.optionalOrNull(s.number()),
+    top_logprobs: s.optionalOrNull(s.integer()),
+    tools: s.optionalOrNull(s.list(s.anything(), tools)),
+    tool_choice: s.optional(s.either([s.nullable(s.text()), s.anything()])),
+    parallel_tool_calls: s.optionalOrNull(s.boolean()),
+    text: s.optionalOrNull(text),
+    reasoning: s.optionalOrNull(reasoning),
+    include: s.optionalOrNull(s.list(s.text(), include)),
+    user: s.optionalOrNull(s.text()),
+    metadata: s.optionalOrNull(s.record(s.text(), metadata)),
+  },
+  { description: others },
 );
 
 const usage = s.openObject({
@@ -76,9 +76,10 @@ const outputs =
   '`summary`, `content` and `encrypted_content`. A call has `call_id`, `name` and ' +
   '`arguments` or `input`.';
 const outputTypes = ['message', 'reasoning', 'function_call', 'custom_tool_call'];
-const OutputItem = s.named(
+const OutputItem = s.namedOpenObject(
   'ResponseOutputItem',
-  s.openObject({ id: s.text(), type: s.choice(outputTypes), status }, { description: outputs }),
+  { id: s.text(), type: s.choice(outputTypes), status },
+  { description: outputs },
 );
 
 const reason = s.choice(['max_output_tokens', 'content_filter']);
@@ -87,33 +88,31 @@ const error = s.openObject(
   { description: 'If the status is `failed`.' },
 );
 
-export const ResponseObject = s.named(
+export const ResponseObject = s.namedOpenObject(
   'Response',
-  s.openObject(
-    {
-      id: s.text('`resp_` and the id of the request.'),
-      object: s.choice(['response']),
-      created_at: s.integer('Unix seconds.'),
-      completed_at: s.nullable(s.integer('Unix seconds; null unless the status is `completed`.')),
-      model: s.text('The catalog id.'),
-      status,
-      output: s.list(OutputItem),
-      incomplete_details: s.nullable(s.openObject({ reason })),
-      error: s.nullable(error),
-      usage: s.nullable(usage),
-    },
-    { description: 'It also repeats fields of the call. `store` is always false.' },
-  ),
+
+  {
+    id: s.text('`resp_` and the id of the request.'),
+    object: s.choice(['response']),
+    created_at: s.integer('Unix seconds.'),
+    completed_at: s.nullable(s.integer('Unix seconds; null unless the status is `completed`.')),
+    model: s.text('The catalog id.'),
+    status,
+    output: s.list(OutputItem),
+    incomplete_details: s.nullable(s.openObject({ reason })),
+    error: s.nullable(error),
+    usage: s.nullable(usage),
+  },
+  { description: 'It also repeats fields of the call. `store` is always false.' },
 );
 
-export const ResponseEvent = s.named(
+export const ResponseEvent = s.namedOpenObject(
   'ResponseEvent',
-  s.openObject(
-    {
-      type: s.text('The same as the name of the event, such as `response.output_text.delta`.'),
-      sequence_number: s.integer('From 0, without gaps.'),
-      response: s.optional(ResponseObject),
-    },
-    { description: "An event of OpenAI's Responses, with its own fields." },
-  ),
+
+  {
+    type: s.text('The same as the name of the event, such as `response.output_text.delta`.'),
+    sequence_number: s.integer('From 0, without gaps.'),
+    response: s.optional(ResponseObject),
+  },
+  { description: "An event of OpenAI's Responses, with its own fields." },
 );

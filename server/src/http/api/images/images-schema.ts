@@ -31,7 +31,7 @@ const shared = {
   user: s.optional(s.text('Ignored.')),
 };
 
-export const ImageGeneration = s.named('ImageGeneration', s.openObject(shared));
+export const ImageGeneration = s.namedOpenObject('ImageGeneration', shared);
 
 const ImageReference = s.either([
   s.text('A `file_id`, a public address or a `data:` address.'),
@@ -39,17 +39,12 @@ const ImageReference = s.either([
   s.object({ file_id: s.text('The id of an upload.') }),
 ]);
 
-export const ImageEdit = s.named(
-  'ImageEdit',
-  s.openObject({
-    ...shared,
-    image: s.optional(
-      s.either([ImageReference, s.list(ImageReference)], 'The images; at most 16.'),
-    ),
-    images: s.optional(s.list(ImageReference, 'The same as `image`.')),
-    mask: s.optional(ImageReference),
-  }),
-);
+export const ImageEdit = s.namedOpenObject('ImageEdit', {
+  ...shared,
+  image: s.optional(s.either([ImageReference, s.list(ImageReference)], 'The images; at most 16.')),
+  images: s.optional(s.list(ImageReference, 'The same as `image`.')),
+  mask: s.optional(ImageReference),
+});
 
 const bytes = (description: string) => s.text(description, { format: 'binary' });
 
@@ -63,24 +58,21 @@ export const imageEditForm = s.openObject({
   mask: s.optional(bytes('For models that take a mask.')),
 });
 
-export const ImagesResponse = s.named(
-  'ImagesResponse',
-  s.object({
-    created: s.integer('Unix seconds.'),
-    data: s.list(
-      s.object({
-        b64_json: s.optional(s.text('The bytes of the image in base64.')),
-        url: s.optional(s.url('A signed link; works for 24 hours.')),
-      }),
-    ),
-    usage: s.object({
-      input_tokens: s.integer('Always 0: images are not priced by tokens.'),
-      output_tokens: s.integer('Always 0.'),
-      total_tokens: s.integer('Always 0.'),
-      input_tokens_details: s.object({ text_tokens: s.integer(), image_tokens: s.integer() }),
-      cost_usd_micro: s.microUsd('The charge.'),
+export const ImagesResponse = s.namedObject('ImagesResponse', {
+  created: s.integer('Unix seconds.'),
+  data: s.list(
+    s.object({
+      b64_json: s.optional(s.text('The bytes of the image in base64.')),
+      url: s.optional(s.url('A signed link; works for 24 hours.')),
     }),
-    request_id: s.text('The id of the request, for the calls below /requests.', { format: 'uuid' }),
-    unknown_inputs: s.optional(unknownInputs),
+  ),
+  usage: s.object({
+    input_tokens: s.integer('Always 0: images are not priced by tokens.'),
+    output_tokens: s.integer('Always 0.'),
+    total_tokens: s.integer('Always 0.'),
+    input_tokens_details: s.object({ text_tokens: s.integer(), image_tokens: s.integer() }),
+    cost_usd_micro: s.microUsd('The charge.'),
   }),
-);
+  request_id: s.text('The id of the request, for the calls below /requests.', { format: 'uuid' }),
+  unknown_inputs: s.optional(unknownInputs),
+});
