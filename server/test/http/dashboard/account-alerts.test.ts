@@ -186,7 +186,7 @@ describe('an alert', () => {
     await deliver(bad)(account);
     await look();
     assert.equal(letters.length, 1);
-    assert.match(letters[0]!.text, /The key "[^"]+" has used[^]*Webhooks fail/);
+    assert.match(letters[0]!.text, /The key "[^"]+" \(…\w{4}\) has used[^]*Webhooks fail/);
     await jobs(10, 0)(account);
     await look();
     assert.equal(letters.length, 1, 'held back for the hour');
