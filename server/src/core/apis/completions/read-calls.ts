@@ -87,7 +87,9 @@ function sentCall(piece: Json): SentCall {
   const own = [piece[isCustom ? 'custom' : 'function'], piece.function, piece.custom]
     .map(pieces.jsonIn)
     .find(isObject);
-  const { name, args, parameters, arguments: json, input } = own ?? piece;
+  // Some servers write nothing but the name there.
+  const bare = own === undefined && isFilled(piece.function) ? piece.function : undefined;
+  const { name = bare, args, parameters, arguments: json, input } = own ?? piece;
   // Some servers leave the usual field empty.
   const given = [json, parameters, args].map(pieces.jsonTextOf).find(isFilled) ?? '';
   return {

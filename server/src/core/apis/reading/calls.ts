@@ -149,6 +149,8 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     begin: open,
     end(): void {
       if (hasEnded) return;
+      // The ids of Kimi's calls have the name, too, and some servers send only those.
+      if (own.name === '') own.name = /^functions\.([\w-]+):\d+$/.exec(own.id)?.[1] ?? '';
       open();
       if (reader === null) return;
       hasEnded = true;
