@@ -104,8 +104,8 @@ function openCall(begin: (sent: SentCall) => InputReader) {
 
   const textSoFar = () => reader?.text() ?? own.input;
 
-  function open(): void {
-    if (reader !== null || own.name === '') return;
+  function open(otherName = ''): void {
+    if (reader !== null || (own.name ||= otherName) === '') return;
     reader = begin(own);
     rest += reader.add(own.input, own.isValue);
   }
@@ -146,12 +146,10 @@ function openCall(begin: (sent: SentCall) => InputReader) {
       if (textSoFar() === '') return !mayBeEmpty && !hasEnded && own.name !== '';
       return reader?.isOpen() === true || objectsIn(rest, callsMax).isOpen;
     },
-    begin: open,
+    begin: () => open(),
     end(): void {
       if (hasEnded) return;
-      // The ids of Kimi's calls have the name, too, and some servers send only those.
-      if (own.name === '') own.name = /^functions\.([\w-]+):\d+$/.exec(own.id)?.[1] ?? '';
-      open();
+      open(nameIn(own.id));
       if (reader === null) return;
       hasEnded = true;
       reader.end();
@@ -167,6 +165,9 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     },
   };
 }
+
+/** The name in the id of a call by Kimi; some servers send it only there. */
+const nameIn = (id: string) => /^functions\.([\w-]+):\d+$/.exec(id)?.[1];
 
 /** A name may come in pieces, or as all of it so far. */
 const grown = (name: string, next: string) => (next.startsWith(name) ? next : name + next);
