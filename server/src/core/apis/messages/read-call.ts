@@ -2,6 +2,7 @@ import { isCount, isObject, itemsOf, objectOf, type Json } from '../../../lib/js
 import { badField, badRequest } from '../../bad-request.ts';
 import * as checks from '../../check.ts';
 import * as common from '../read-call.ts';
+import { anyObject } from '../writing.ts';
 import type { Conversation, ReplyFormat, Tool } from '../../chat/conversation.ts';
 import { cacheMark, cacheMarkShape } from '../../chat/optional-fields.ts';
 import { ApiError } from '../../errors.ts';
@@ -58,7 +59,8 @@ export function readPrompt(body: Json): ReadCall {
   refuseHosted(body);
   const model = common.readModel(body.model);
   const left = new common.LeftOut();
-  const call = common.knownFields(body, shape, '', badField, left);
+  const given = Array.isArray(body.tools) ? body.tools.map(plainTool) : body.tools;
+  const call = common.knownFields({ ...body, tools: given }, shape, '', badField, left);
   const tools = itemsOf(call.tools).map(objectOf).map(readTool);
   const conversation: Conversation = {
     api: 'messages',
@@ -113,6 +115,14 @@ function noThread(): ApiError {
     param: 'thread',
     details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
   });
+}
+
+/** A function as in OpenAI's APIs, in the form of Messages. */
+function plainTool(tool: unknown): unknown {
+  if (!isObject(tool) || tool.type !== 'function') return tool;
+  const { type: _, function: inner, ...beside } = tool;
+  const { parameters = anyObject, ...own }: Json = { ...beside, ...objectOf(inner) };
+  return { input_schema: parameters, ...own };
 }
 
 function readTool(tool: Json, i: number): Tool {
