@@ -54,10 +54,7 @@ export const states: Look[] = [
     'library-selecting': { path: '/studio/library', first: select },
     'library-delete': { path: '/studio/library', first: deleteTile },
   }),
-  ...all('newcomer', {
-    'library-new': '/studio/library',
-    'chat-new': '/studio/chat',
-  }),
+  ...all('newcomer', { 'library-new': '/studio/library', 'chat-new': '/studio/chat' }),
   ...all('reader', {
     'model-reader': '/studio/sandbox/canvas/text-to-image',
     'chat-reader': '/studio/chat',

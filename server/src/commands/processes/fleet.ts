@@ -128,9 +128,7 @@ export class Fleet {
     const { log, onFull: _, ...rest } = this.#options;
     const number = ++this.#newest;
     const given: ProcessSetup = { ...rest, number };
-    const child = fork(program, [JSON.stringify(given)], {
-      serialization: 'advanced',
-    });
+    const child = fork(program, [JSON.stringify(given)], { serialization: 'advanced' });
     const member: Member = {
       number,
       child,

@@ -80,11 +80,7 @@ async function demoKey(
 ): Promise<{ key: string; available_usd_micro: bigint }> {
   const { id: account_id } = await ensure(db, demo.email, false);
   const { amount, reference } = demo;
-  const { available_usd_micro } = await deposit(db, commandLine, {
-    account_id,
-    amount,
-    reference,
-  });
+  const { available_usd_micro } = await deposit(db, commandLine, { account_id, amount, reference });
   const path = join(dataDir(config), 'demo-key');
   const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
   // guard: one-demo-key

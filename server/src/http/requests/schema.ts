@@ -99,9 +99,7 @@ export const RequestStatus = s.namedObject('RequestStatus', {
   queue_position: s.optional(
     s.integer(
       'Number of requests ahead, 0 for the next one; counted up to 1000. Only while IN_QUEUE.',
-      {
-        minimum: 0,
-      },
+      { minimum: 0 },
     ),
   ),
   progress: s.optional(s.number('0 to 1, if the model reports it.', { minimum: 0, maximum: 1 })),

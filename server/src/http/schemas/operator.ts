@@ -88,10 +88,7 @@ export const NewRoutes = s.list(
       s.nullable(
         s.number(
           'Per cent of new requests that try it first; all add up to 100. Null: the order decides.',
-          {
-            minimum: 0,
-            maximum: 100,
-          },
+          { minimum: 0, maximum: 100 },
         ),
       ),
     ),

@@ -95,9 +95,7 @@ export async function setPrice(db: Database, id: string, price_ppm: number): Pro
   if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
     throw new Refusal(
       'A price multiplier must be a number from 0 to 100 with at most 6 decimals.',
-      {
-        reason: 'multiplier_invalid',
-      },
+      { reason: 'multiplier_invalid' },
     );
   await accounts.setPrice(db, id, price_ppm);
 }

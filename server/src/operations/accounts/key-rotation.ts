@@ -39,9 +39,7 @@ export function rotateKey(
     if (now.last4 !== last4) {
       throw new Refusal(
         'This key was rotated in the meantime, so nothing was changed. Reload it.',
-        {
-          reason: 'key_rotated',
-        },
+        { reason: 'key_rotated' },
       );
     }
     const key = newKey(randomBytes);

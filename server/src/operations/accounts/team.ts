@@ -65,9 +65,7 @@ export function changeKeepingOwner(
     if (await members.hasOwner(tx, account_id)) return true;
     throw new Refusal(
       'An account must have at least one owner. Make somebody else an owner first.',
-      {
-        reason: 'owner_last',
-      },
+      { reason: 'owner_last' },
     );
   });
 }
@@ -95,10 +93,7 @@ export async function inviteMember(
     if ((await members.count(tx, account_id)) + open.length >= peopleMax)
       throw new Refusal(
         `An account can have at most ${peopleMax} people, including invited ones.`,
-        {
-          reason: 'people_too_many',
-          limit: peopleMax,
-        },
+        { reason: 'people_too_many', limit: peopleMax },
       );
     const { role } = wanted;
     await logTeamChange(tx, by, {

@@ -125,9 +125,7 @@ function worthNothing(known: vouchers.KnownVoucher | null): Refusal {
       reason: 'voucher_used',
     });
   if (known.voided_at !== null)
-    return new Refusal('This voucher was cancelled by the operator.', {
-      reason: 'voucher_voided',
-    });
+    return new Refusal('This voucher was cancelled by the operator.', { reason: 'voucher_voided' });
   const expired_at = known.expires_at!.toISOString();
   return new Refusal(`This voucher expired at ${expired_at}.`, {
     reason: 'voucher_expired',

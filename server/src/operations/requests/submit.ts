@@ -195,10 +195,7 @@ function checkTypes(model: Model, files: { path: string; content_type: string }[
   const wrong = files.find(({ content_type }) => !canTake(types, content_type));
   if (!wrong) return;
   const found = typeName(wrong.content_type);
-  throw invalid(wrong.path, typeRule(types, wrong.content_type), {
-    reason: 'media_type',
-    found,
-  });
+  throw invalid(wrong.path, typeRule(types, wrong.content_type), { reason: 'media_type', found });
 }
 
 async function sniffTypesOfData(input: Record<string, unknown>) {

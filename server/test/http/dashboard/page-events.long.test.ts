@@ -197,11 +197,7 @@ describe('without hints between processes', () => {
     await heard(stream, 'IN_QUEUE', id);
     await deaf.work();
     await heard(stream, 'COMPLETED', id);
-    await deposit(deaf.db, {
-      account_id: own.account_id,
-      amount: 5_000_000n,
-      reference: 'more',
-    });
+    await deposit(deaf.db, { account_id: own.account_id, amount: 5_000_000n, reference: 'more' });
     let told;
     do told = await stream.next('balance');
     while (told && told.data.available_usd_micro !== '5990000');
