@@ -196,11 +196,7 @@ export function tooManyCalls({ of, quota, reset_seconds }: CallRate): ApiError {
   const who = of === 'key' ? 'This key' : 'All keys of this account together';
   return new ApiError('rate_limited', {
     message: `${who} may make ${quota} calls a minute. Wait ${reset_seconds} s.`,
-    details: {
-      limit: quota,
-      window_seconds: windowSeconds,
-      resets_in_seconds: reset_seconds,
-    },
+    details: { limit: quota, window_seconds: windowSeconds, resets_in_seconds: reset_seconds },
     headers: { 'retry-after': String(reset_seconds) },
   });
 }

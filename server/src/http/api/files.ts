@@ -330,11 +330,7 @@ function neverPaid(): ApiError {
   return new ApiError('insufficient_balance', {
     message: 'Only accounts that have been topped up can upload files. Top up first, then upload.',
     reason: 'top_up_first',
-    details: {
-      required_usd_micro: '1',
-      available_usd_micro: '0',
-      reserved_usd_micro: '0',
-    },
+    details: { required_usd_micro: '1', available_usd_micro: '0', reserved_usd_micro: '0' },
   });
 }
 

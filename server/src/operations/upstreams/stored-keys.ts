@@ -25,10 +25,7 @@ export function sealKey(
   if (wrong !== null || key.trim() === '')
     throw new Refusal(
       'A key has only ASCII letters, digits and signs; spaces stand between keys.',
-      {
-        reason: 'upstream_key_invalid',
-        field: 'key',
-      },
+      { reason: 'upstream_key_invalid', field: 'key' },
     );
   return sealWith(secret, definition.name, key);
 }

@@ -52,9 +52,7 @@ async function findEnded(tx: Transaction, request_id: string) {
   if (!row.is_final)
     throw new Refusal(
       'The request has not ended: its answer may still come. Wait until it has ended.',
-      {
-        reason: 'request_open',
-      },
+      { reason: 'request_open' },
     );
   if (!inDoubt.has(row.error_code))
     throw new Refusal('The outcome of this request is already known.', { reason: 'outcome_known' });

@@ -50,11 +50,7 @@ const upstreamGauges = [
   },
   { name: names.oldest, labels, help: 'How long the oldest waiting request has waited.' },
   { name: names.inUse, labels, help: 'Slots at the upstream that are taken.' },
-  {
-    name: names.running,
-    labels,
-    help: 'Jobs and chat calls that run at the upstream.',
-  },
+  { name: names.running, labels, help: 'Jobs and chat calls that run at the upstream.' },
   {
     name: names.paused,
     labels,
