@@ -27,9 +27,8 @@ export async function startBareProxy(connection: string, upstream: string): Prom
   );
   const lookUp = batch(
     async (ids: number[]) => {
-      const found = await db.run<{ id: number }>(
-        sql`select id from bare_accounts where id = any(${[...new Set(ids)]}::int[])`,
-      );
+      const found = await db.run<{ id: number }>(sql`
+        select id from bare_accounts where id = any(${[...new Set(ids)]}::int[])`);
       return ids.map((id) => found.some((account) => account.id === id));
     },
     { max: 256 },

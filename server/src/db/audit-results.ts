@@ -41,9 +41,8 @@ export async function keep(db: Connection, report: Report, took_ms: number): Pro
 
 /** The newest audit; null if none has ended since the database was made. */
 export async function findNewest(db: Connection): Promise<AuditVerdict | null> {
-  const [row] = await db.run<AuditVerdict>(
-    sql`select ok, checked, violations, took_ms, whole_at, is_behind, created_at,
-      extract(epoch from now() - created_at)::float8 * 1000 as age_ms from audit_results`,
-  );
+  const [row] = await db.run<AuditVerdict>(sql`
+    select ok, checked, violations, took_ms, whole_at, is_behind, created_at,
+      extract(epoch from now() - created_at)::float8 * 1000 as age_ms from audit_results`);
   return row ?? null;
 }

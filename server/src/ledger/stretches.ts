@@ -109,9 +109,8 @@ async function firstUnsure(tx: Connection, from: string, now: Date): Promise<str
     select q.id from balances b join requests q
       on q.account_id = b.account_id and q.status in ('IN_QUEUE', 'IN_PROGRESS')
     order by q.id limit 1`);
-  const [newest] = await tx.run<{ id: string }>(
-    sql`select id from requests order by id desc limit 1`,
-  );
+  const [newest] = await tx.run<{ id: string }>(sql`
+    select id from requests order by id desc limit 1`);
   const late = idsWritten(now.getTime() - hourMs, null).first;
   // The newest, because the clock may run ahead: later requests would never be new.
   const [first] = [late, ...(open ? [open.id] : []), newest?.id ?? from].toSorted();

@@ -117,10 +117,9 @@ interface BookedRow {
 }
 
 async function newest(): Promise<BookedRow> {
-  const [row] = await stage.service.db.run<BookedRow>(
-    sql`select id, status, quoted_usd_micro, charged_usd_micro from requests
-       order by id desc limit 1`,
-  );
+  const [row] = await stage.service.db.run<BookedRow>(sql`
+    select id, status, quoted_usd_micro, charged_usd_micro from requests
+       order by id desc limit 1`);
   return row!;
 }
 

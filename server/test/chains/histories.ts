@@ -235,10 +235,9 @@ async function truthOf({ world, chain, payers: who }: Life) {
 /** Credited deposits that the chain does not have. */
 async function falselyCredited(life: Life): Promise<string[]> {
   const truth = await truthOf(life);
-  const rows = await life.db.run<{ tx_hash: string; amount: bigint }>(
-    sql`select tx_hash, amount_usd_micro as amount from chain_deposits
-       where chain = ${life.chain.name} and state = 'credited'`,
-  );
+  const rows = await life.db.run<{ tx_hash: string; amount: bigint }>(sql`
+    select tx_hash, amount_usd_micro as amount from chain_deposits
+       where chain = ${life.chain.name} and state = 'credited'`);
   return rows
     .filter((row) => !truth.some((t) => t.tx_hash === row.tx_hash && t.amount === row.amount))
     .map((row) => `${row.amount} of ${row.tx_hash} was credited and is not on the chain`);

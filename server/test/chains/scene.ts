@@ -81,11 +81,10 @@ export async function readNow(
 /** Deletes how far the chains were read, for a test with new chains. */
 export async function forgetChains(db: Database): Promise<void> {
   await db.run(rawSql('delete from chain_sightings'));
-  await db.run(
-    sql`update chains set start_height = null, scanned_height = null, rescanned_height = null,
+  await db.run(sql`
+    update chains set start_height = null, scanned_height = null, rescanned_height = null,
          scanned_hash = null, stopped_why = null, refused_why = null, failures = 0,
-         wake_at = now()`,
-  );
+         wake_at = now()`);
 }
 
 export interface Payer extends Customer {
@@ -101,10 +100,9 @@ export async function payer(db: Database, key: DepositKey): Promise<Payer> {
 
 /** State and reason of the account's deposits in final blocks, oldest first. */
 export async function statesOf(db: Database, { account_id }: Customer): Promise<string[]> {
-  const rows = await db.run<{ state: string }>(
-    sql`select concat_ws(' ', state, why) as state from chain_deposits where account_id = ${account_id}
-       order by id`,
-  );
+  const rows = await db.run<{ state: string }>(sql`
+    select concat_ws(' ', state, why) as state from chain_deposits where account_id = ${account_id}
+       order by id`);
   return rows.map(({ state }) => state);
 }
 

@@ -90,9 +90,8 @@ describe('a backup', { skip: bin === undefined && 'not run: pg_dump' }, () => {
   }
 
   async function assertNoScratch(): Promise<void> {
-    const left = await admin.run<{ datname: string }>(
-      sql`select datname from pg_database where datname like 'farebox_check%'`,
-    );
+    const left = await admin.run<{ datname: string }>(sql`
+      select datname from pg_database where datname like 'farebox_check%'`);
     assert.deepEqual(left, []);
   }
 
@@ -138,9 +137,8 @@ describe('a backup', { skip: bin === undefined && 'not run: pg_dump' }, () => {
     await assertNoScratch();
     const empty = await database('cut');
     assertSaid(await at(t, 'cut').run(['backup', 'restore', cut]), /pg_restore: error/);
-    const tables = await empty.run<{ name: string }>(
-      sql`select relname as name from pg_class where relnamespace = 'public'::regnamespace`,
-    );
+    const tables = await empty.run<{ name: string }>(sql`
+      select relname as name from pg_class where relnamespace = 'public'::regnamespace`);
     assert.deepEqual(tables, []);
   });
 

@@ -9,12 +9,11 @@ const { service } = withService();
 
 test('a stopped chain is listed with its reason, and read on, once by name', async (t) => {
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
-  await service.db.run(
-    sql`insert into chains (name, chain_id, start_height, scanned_height, scanned_hash,
+  await service.db.run(sql`
+    insert into chains (name, chain_id, start_height, scanned_height, scanned_hash,
          rescanned_height, head_height, stopped_why, wake_at, scanned_block_at)
        values ('bsc', 56, 100, 250, '0x' || repeat('7', 64), 99, 260, 'block 250 was replaced',
-         now() + interval '1 day', now() - interval '90 seconds')`,
-  );
+         now() + interval '1 day', now() - interval '90 seconds')`);
   const listed = await place.run(['chain', 'list']);
   assert.match(listed.stdout, /CHAIN +STATE +FINAL BLOCK +NEWEST BLOCK +LAG +READ AGAIN TO /);
   assert.match(

@@ -56,9 +56,8 @@ async function found(review: bigint | null, ...changes: Parameters<typeof transf
 }
 
 const actions = () =>
-  db.run<{ action: string; target: string; by_email: string; details: any; text: string }>(
-    sql`select action, target, by_email, details, l::text as text from operator_log l order by seq`,
-  );
+  db.run<{ action: string; target: string; by_email: string; details: any; text: string }>(sql`
+    select action, target, by_email, details, l::text as text from operator_log l order by seq`);
 
 test('held and ignored deposits are listed in pages, credited, assigned and ignored', async (t) => {
   const run = (...args: string[]) => placeOf(t).run(['deposit', ...args]);

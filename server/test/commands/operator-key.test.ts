@@ -9,9 +9,8 @@ import { assertSaid, placeFor } from './cli.ts';
 const { service } = withService();
 
 const logged = () =>
-  service.db.run<{ action: string; target: string; by_email: string; text: string }>(
-    sql`select action, target, by_email, l::text as text from operator_log l order by seq`,
-  );
+  service.db.run<{ action: string; target: string; by_email: string; text: string }>(sql`
+    select action, target, by_email, l::text as text from operator_log l order by seq`);
 
 test('a key is printed once, works, is listed without its secret, and ends', async (t) => {
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
@@ -52,11 +51,10 @@ test('a key is printed once, works, is listed without its secret, and ends', asy
 test('at most a hundred keys work at a time; a revoked one makes room', async (t) => {
   const place = placeFor(t, { DATABASE_URL: service.databaseUrl, FAREBOX_UNSAFE_DATABASE: 'on' });
   const create = () => place.run(['operator-key', 'create', '--scope', 'read', '--json']);
-  await service.db.run(
-    sql`insert into operator_keys (id, name, hash, prefix, last4, scopes, created_by)
+  await service.db.run(sql`
+    insert into operator_keys (id, name, hash, prefix, last4, scopes, created_by)
       select gen_random_uuid(), 'many', sha256(n::text::bytea), 'fbo_ab', 'wxyz', '{read}', 'test'
-      from generate_series(1, 99) n`,
-  );
+      from generate_series(1, 99) n`);
   const { json } = await create();
   const before = (await logged()).length;
   assertSaid(await create(), /at most 100 operator keys. Revoke one first/);

@@ -230,10 +230,9 @@ export function storedIn(folder: string): Map<string, Buffer> {
 
 /** MD5 and count of the rows of every logged table, except those about the database itself. */
 export async function digests(db: Database): Promise<Record<string, string>> {
-  const tables = await db.run<{ name: string }>(
-    sql`select c.relname as name from pg_class c where relkind = 'r' and relpersistence = 'p'
-     and relnamespace = 'public'::regnamespace and relname not in ('migrations', 'installation') order by 1`,
-  );
+  const tables = await db.run<{ name: string }>(sql`
+    select c.relname as name from pg_class c where relkind = 'r' and relpersistence = 'p'
+     and relnamespace = 'public'::regnamespace and relname not in ('migrations', 'installation') order by 1`);
   const found: Record<string, string> = {};
   for (const { name } of tables) {
     const [row] = await db.run<{ digest: string }>(

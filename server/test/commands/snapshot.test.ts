@@ -131,10 +131,9 @@ describe('a snapshot', () => {
     assert.equal(before.reserved_usd_micro, 30_000n);
     assert.equal(after.reserved_usd_micro, 0n);
     assert.equal(after.available_usd_micro, before.available_usd_micro + 30_000n);
-    const ends = await target.db.run<{ id: string; status: string; error_code: string | null }>(
-      sql`select id, status, error_code from requests
-        where id = any(${[filled.queued, filled.running, filled.calling]})`,
-    );
+    const ends = await target.db.run<{ id: string; status: string; error_code: string | null }>(sql`
+      select id, status, error_code from requests
+        where id = any(${[filled.queued, filled.running, filled.calling]})`);
     const endOf = (id: string) => ends.find((row) => row.id === id);
     assert.equal(endOf(filled.queued)?.status, 'CANCELLED');
     assert.equal(endOf(filled.running)?.error_code, 'outcome_unknown');

@@ -720,10 +720,9 @@ describe('audit', () => {
     const { url, db, close } = await testDatabase();
     const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
     const tables = async () => {
-      const [row] = await db.run<{ names: string }>(
-        sql`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
-          where relkind = 'r' and relnamespace = 'public'::regnamespace`,
-      );
+      const [row] = await db.run<{ names: string }>(sql`
+        select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
+          where relkind = 'r' and relnamespace = 'public'::regnamespace`);
       return row!.names;
     };
     try {

@@ -28,9 +28,8 @@ async function later(...texts: string[]): Promise<MigrationFile[]> {
 }
 
 const applied = () =>
-  service.db.run<{ number: number; breaks_before: number; done: number | null }>(
-    sql`select number, breaks_before, done from migrations where number >= ${number} order by 1`,
-  );
+  service.db.run<{ number: number; breaks_before: number; done: number | null }>(sql`
+    select number, breaks_before, done from migrations where number >= ${number} order by 1`);
 
 /** The release whose code is this version. */
 releases['9.9.8'] = schemaNumber;
@@ -56,9 +55,8 @@ describe('beside a newer version whose migrations only add', () => {
     assert.equal(await ready(), 200);
     assert.equal((await submit()).status, 202);
     await service.work();
-    const [row] = await service.db.run(
-      sql`select status from requests where id = ${job.request_id}`,
-    );
+    const [row] = await service.db.run(sql`
+      select status from requests where id = ${job.request_id}`);
     assert.deepEqual(row, { status: 'COMPLETED' });
     await verifySchema(service.db);
     assert.deepEqual(await migrate(service.db), []);

@@ -72,9 +72,8 @@ test('the form of an earlier address is taken, also for people whom no earlier c
   assert.equal(await people.insert(db, { ...person, password: 'x' }), false);
   const account = { id: newId(), email, is_operator: false, webhook_secret: 'whsec_x' };
   assert.equal(await accounts.insert(db, account), false);
-  const [bo] = await db.run<{ id: string }>(
-    sql`select id from people where email = 'bo@example.com'`,
-  );
+  const [bo] = await db.run<{ id: string }>(sql`
+    select id from people where email = 'bo@example.com'`);
   assert.equal(await people.setEmail(db, bo!.id, email), null);
   const raw = rawSql('insert into people (id, name, email) values ($1, $2, $3)', [
     newId(),

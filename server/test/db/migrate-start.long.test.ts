@@ -110,10 +110,9 @@ test('existing deposits get their source, and do not change otherwise', async ()
     ),
   );
   const rows = () =>
-    db.run<{ source: string | null }>(
-      sql`select to_jsonb(t) - 'source' as row, to_jsonb(t)->>'source' as source
-        from transfers t order by seq`,
-    );
+    db.run<{ source: string | null }>(sql`
+      select to_jsonb(t) - 'source' as row, to_jsonb(t)->>'source' as source
+        from transfers t order by seq`);
   const before = await rows();
   await db.run(rawSql(textOf(names[at]!)));
   const sources = ['paid', 'voucher', 'paid', null];

@@ -125,11 +125,10 @@ describe('a migration', () => {
       costs.map(({ cost }) => cost),
       [null, 0n, null, null],
     );
-    const [{ open }] = (await db.run(
-      sql`select count(*)::int as open from requests r join request_results s
+    const [{ open }] = (await db.run(sql`
+      select count(*)::int as open from requests r join request_results s
         on s.request_id = r.id where error_code in ('outcome_unknown', 'timeout')
-          and cost_usd_micro is null`,
-    )) as [{ open: number }];
+          and cost_usd_micro is null`)) as [{ open: number }];
     const days = await db.run(rawSql('select uncosted from revenue'));
     assert.deepEqual([open, days], [2, [{ uncosted: 3n }]]);
   });
@@ -176,10 +175,9 @@ describe('a migration', () => {
             returning id
           ) insert into request_results (request_id, account_id, output) select id, id, ${output && JSON.stringify(output)} from r`);
     await apply((name) => name.startsWith('0031'));
-    const rows = await db.run<Record<string, number | null>>(
-      sql`select input_tokens, output_tokens, cached_tokens, reasoning_tokens
-        from request_results order by request_id`,
-    );
+    const rows = await db.run<Record<string, number | null>>(sql`
+      select input_tokens, output_tokens, cached_tokens, reasoning_tokens
+        from request_results order by request_id`);
     assert.deepEqual(
       rows.map((row) => Object.values(row)),
       usages.map(([, , tokens]) => tokens),

@@ -60,11 +60,10 @@ async function busy(count: number): Promise<unknown[]> {
   );
   asleep += count;
   await until('they run', async () => {
-    const [row] = await database.db.run<{ n: number }>(
-      sql`select count(*)::int as n from pg_stat_activity
+    const [row] = await database.db.run<{ n: number }>(sql`
+      select count(*)::int as n from pg_stat_activity
         where datname = current_database() and state = 'active' and query like '%pg_sleep(60)%'
-          and pid <> pg_backend_pid()`,
-    );
+          and pid <> pg_backend_pid()`);
     return row!.n === asleep;
   });
   line.cut();

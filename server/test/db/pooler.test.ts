@@ -101,11 +101,10 @@ describe('through PgBouncer with its default settings', () => {
     if (url === null) return;
     const database = await open(url);
     try {
-      const [row] = await database.db.run<Record<string, string>>(
-        sql`select current_setting('plan_cache_mode') as plans,
+      const [row] = await database.db.run<Record<string, string>>(sql`
+        select current_setting('plan_cache_mode') as plans,
           current_setting('statement_timeout') as statement,
-          current_setting('idle_in_transaction_session_timeout') as idle`,
-      );
+          current_setting('idle_in_transaction_session_timeout') as idle`);
       assert.deepEqual(row, { plans: 'force_generic_plan', statement: '15s', idle: '15s' });
       const counts = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>

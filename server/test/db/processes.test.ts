@@ -183,9 +183,8 @@ describe('whoever migrates', () => {
 
   /** Runs `work` on a database without the migrations from this table of processes on. */
   async function undone(work: () => Promise<void>): Promise<void> {
-    const rows = await service.db.run<{ number: number; name: string; sha256: string }>(
-      sql`delete from migrations where number >= 34 returning number, name, sha256`,
-    );
+    const rows = await service.db.run<{ number: number; name: string; sha256: string }>(sql`
+      delete from migrations where number >= 34 returning number, name, sha256`);
     try {
       await work();
     } finally {

@@ -58,8 +58,8 @@ before(async () => {
     );
     await db.run(rawSql('insert into balances (account_id) values ($1)', [id]));
   }
-  await db.run(
-    sql`with d as materialized (select * from json_to_recordset(${JSON.stringify(made)}::json)
+  await db.run(sql`
+    with d as materialized (select * from json_to_recordset(${JSON.stringify(made)}::json)
         as d (id uuid, account_id uuid, key_id uuid, model_id text, status text, created_ms float8, metadata jsonb)),
       inputs as (insert into request_inputs (request_id, account_id, input, quote, metadata)
         select id, account_id, '{}', '{}', metadata from d)
@@ -68,8 +68,7 @@ before(async () => {
       select id, account_id, key_id, model_id, 'image', 'u', status, 5,
         case status when 'COMPLETED' then 5 when 'IN_QUEUE' then null else 0 end, to_timestamp(created_ms / 1000),
         case when status <> 'IN_QUEUE' then now() end, case when status = 'IN_QUEUE' then now() end, null,
-        case when status = 'FAILED' then 'timeout' end from d`,
-  );
+        case when status = 'FAILED' then 'timeout' end from d`);
 });
 
 const searches: Record<string, Partial<pages.PageFilter>> = {

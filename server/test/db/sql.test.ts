@@ -39,16 +39,14 @@ const codes = (expected: string) => (error: unknown) => codeOf(error) === expect
 describe('a value', () => {
   test('of 64 bits arrives exactly, alone and in a list', async () => {
     const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
-    const [row] = await db.run(
-      sql`select ${least}::bigint as least, ${[most, least, 0n]}::bigint[] as list, ${[]}::bigint[] as none`,
-    );
+    const [row] = await db.run(sql`
+      select ${least}::bigint as least, ${[most, least, 0n]}::bigint[] as list, ${[]}::bigint[] as none`);
     assert.deepEqual(row, { least, list: [most, least, 0n], none: [] });
   });
 
   test('that is null is null, in a list of 64 bits too', async () => {
-    const [row] = await db.run(
-      sql`select null::bigint as alone, ${[1n, null]}::bigint[] as list, null::bigint[] as none`,
-    );
+    const [row] = await db.run(sql`
+      select null::bigint as alone, ${[1n, null]}::bigint[] as list, null::bigint[] as none`);
     assert.deepEqual(row, { alone: null, list: [1n, null], none: null });
   });
 
@@ -105,9 +103,8 @@ describe('a statement', () => {
     assert.deepEqual([find(7).text, find(7).values], ['select id from t where id = $1', [7]]);
     await db.tx(async (tx) => {
       for (let i = 1; i <= 3; i++) await tx.run(find(i));
-      const rows = await tx.run(
-        sql`select name from pg_prepared_statements where name = ${find(1).name}`,
-      );
+      const rows = await tx.run(sql`
+        select name from pg_prepared_statements where name = ${find(1).name}`);
       assert.equal(rows.length, 1);
     });
     assert.equal(rawSql('select 1').name, undefined);

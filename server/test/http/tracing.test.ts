@@ -35,9 +35,8 @@ const chatSpan = 'POST /v1/chat/completions';
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: prompt }] };
 /** The trace that is kept with the newest request. */
 async function kept(): Promise<string | null> {
-  const [row] = await service.db.run<{ traceparent: string | null }>(
-    sql`select traceparent from request_inputs order by request_id desc limit 1`,
-  );
+  const [row] = await service.db.run<{ traceparent: string | null }>(sql`
+    select traceparent from request_inputs order by request_id desc limit 1`);
   return row!.traceparent;
 }
 

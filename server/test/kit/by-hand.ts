@@ -221,10 +221,9 @@ export async function balanceOf(
   db: Database,
   { account_id }: { account_id: string },
 ): Promise<{ available: bigint; reserved: bigint }> {
-  const [row] = await db.run<{ available: bigint; reserved: bigint }>(
-    sql`select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
-     from balances where account_id = ${account_id}`,
-  );
+  const [row] = await db.run<{ available: bigint; reserved: bigint }>(sql`
+    select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
+     from balances where account_id = ${account_id}`);
   return row!;
 }
 
@@ -236,9 +235,8 @@ export interface KeySpend {
 }
 
 export async function usageOf(db: Database, { key_id }: { key_id: string }): Promise<KeySpend> {
-  const [row] = await db.run<KeySpend>(
-    sql`select to_char(month, 'YYYY-MM') as month, pending_usd_micro as pending, posted_usd_micro as posted, open_requests as open
-     from key_usage where key_id = ${key_id}`,
-  );
+  const [row] = await db.run<KeySpend>(sql`
+    select to_char(month, 'YYYY-MM') as month, pending_usd_micro as pending, posted_usd_micro as posted, open_requests as open
+     from key_usage where key_id = ${key_id}`);
   return row!;
 }

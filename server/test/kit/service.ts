@@ -321,10 +321,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         where wake_at is not null`);
     },
     async balance(account) {
-      const [row] = await db.run<{ available: bigint; reserved: bigint }>(
-        sql`select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
-         from balances where account_id = ${account.account_id}`,
-      );
+      const [row] = await db.run<{ available: bigint; reserved: bigint }>(sql`
+        select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
+         from balances where account_id = ${account.account_id}`);
       return row!;
     },
     async transfers() {

@@ -24,8 +24,8 @@ export async function spendForMonths(
     reason: 'credited to the wrong account',
   });
   await submit();
-  await service.db.run(
-    sql`insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
+  await service.db.run(sql`
+    insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
         quoted_usd_micro, charged_usd_micro, created_at, started_at, deadline_at, completed_at)
       select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
           || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid, ${account.account_id}, ${account.key_id},
@@ -33,8 +33,7 @@ export async function spendForMonths(
         (array['video', 'image', 'text', 'video'])[1 + n % 4], 'fake', 'COMPLETED',
         10000000, (n * 7919 % 1000) * (array[2500, 900, 61, 1400])[1 + n % 4], at, at, at, at
       from (select n, now() - make_interval(hours => n * 5) as at
-        from generate_series(5, 420) n) d`,
-  );
+        from generate_series(5, 420) n) d`);
   const away = `with days as (delete from spend_days where account_id = $1),
       done as (delete from spend_rollups where account_id = $1)
     delete from requests where account_id = $1 and id::text like '%-7000-8000-%'`;

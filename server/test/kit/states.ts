@@ -61,8 +61,7 @@ export async function wake(service: Service, id: string): Promise<void> {
 
 /** Claims the request as a worker does, without a call to the upstream. */
 async function claim(service: Service, id: string): Promise<void> {
-  await service.db.run(
-    sql`update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s'
-      where id = ${id}`,
-  );
+  await service.db.run(sql`
+    update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s'
+      where id = ${id}`);
 }

@@ -77,9 +77,8 @@ async function stateOf(id: string): Promise<string> {
 }
 
 const logged = (id: string) =>
-  db.run<{ action: string; account_id: string; details: Record<string, unknown> }>(
-    sql`select action, account_id, details from operator_log where target = ${id} order by seq`,
-  );
+  db.run<{ action: string; account_id: string; details: Record<string, unknown> }>(sql`
+    select action, account_id, details from operator_log where target = ${id} order by seq`);
 
 describe('an operator credits a deposit', () => {
   const credited: [kind: keyof typeof made, named: boolean, before: string, amount: bigint][] = [

@@ -122,10 +122,9 @@ describe('a key that an operator replaces', () => {
       await address(from);
       const fresh = await Promise.all(Array.from({ length: 4 }, () => customer(database.db, 0n)));
       await Promise.all([rotate(to), ...fresh.map((each) => address(from, each))]);
-      const left = await database.db.run(
-        sql`select a.address from deposit_addresses a join deposit_keys k on k.id = a.key_id
-           where a.retired_at is null and k.retired_at is not null`,
-      );
+      const left = await database.db.run(sql`
+        select a.address from deposit_addresses a join deposit_keys k on k.id = a.key_id
+           where a.retired_at is null and k.retired_at is not null`);
       assert.deepEqual(left, []);
     }
   });

@@ -39,10 +39,9 @@ async function recorded(read: ChainRead, review: bigint | null = null) {
 }
 
 async function rowsOf({ account_id }: Customer): Promise<string[]> {
-  const rows = await database.db.run<{ text: string }>(
-    sql`select concat_ws(' ', state, why, amount_usd_micro) as text from chain_deposits
-       where account_id = ${account_id} order by id`,
-  );
+  const rows = await database.db.run<{ text: string }>(sql`
+    select concat_ws(' ', state, why, amount_usd_micro) as text from chain_deposits
+       where account_id = ${account_id} order by id`);
   return rows.map(({ text }) => text);
 }
 
@@ -99,9 +98,8 @@ describe('a deposit on a chain', () => {
     const n = next();
     const read = await recorded(readTo(200, [transferTo(`0x${'e0'.repeat(20)}`, n)]));
     assert.deepEqual(read, { credited: [], held: 1 });
-    const rows = await database.db.run<{ why: string; account_id: string | null }>(
-      sql`select why, account_id from chain_deposits where tx_hash = ${hashOf(n)}`,
-    );
+    const rows = await database.db.run<{ why: string; account_id: string | null }>(sql`
+      select why, account_id from chain_deposits where tx_hash = ${hashOf(n)}`);
     assert.deepEqual(rows, [{ why: 'unmatched', account_id: null }]);
   });
 
@@ -145,10 +143,9 @@ describe('a deposit above the final block', () => {
     return { ...facts, block_log_index: index };
   };
   const shown = () =>
-    database.db.run<{ tx: string; is_gone: boolean }>(
-      sql`select tx_hash || ' ' || block_log_index as tx, gone_at is not null as is_gone
-         from chain_sightings order by seen_at, tx_hash`,
-    );
+    database.db.run<{ tx: string; is_gone: boolean }>(sql`
+      select tx_hash || ' ' || block_log_index as tx, gone_at is not null as is_gone
+         from chain_sightings order by seen_at, tx_hash`);
 
   test('is shown and not credited until it is final', async () => {
     const n = next();

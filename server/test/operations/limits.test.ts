@@ -13,9 +13,8 @@ const crowd = isLong ? 256 : 128;
 
 let bases: string[];
 after(async () => {
-  const [row] = await service.db.run<{ least: bigint }>(
-    sql`select min(available_after_usd_micro)::bigint as least from transfers`,
-  );
+  const [row] = await service.db.run<{ least: bigint }>(sql`
+    select min(available_after_usd_micro)::bigint as least from transfers`);
   assert.ok(row!.least >= 0n);
 });
 const { service } = withService();

@@ -54,10 +54,9 @@ async function settle({ account_id }: TestAccount): Promise<void> {
 }
 
 async function statuses({ account_id }: TestAccount): Promise<Record<string, number>> {
-  const rows = await service.db.run<{ status: string; n: bigint; charged: bigint }>(
-    sql`select status, count(*) as n, sum(charged_usd_micro)::bigint as charged from requests
-      where account_id = ${account_id} group by status`,
-  );
+  const rows = await service.db.run<{ status: string; n: bigint; charged: bigint }>(sql`
+    select status, count(*) as n, sum(charged_usd_micro)::bigint as charged from requests
+      where account_id = ${account_id} group by status`);
   return Object.fromEntries(
     rows.flatMap(({ status, n, charged }) => [
       [status, Number(n)],
@@ -145,9 +144,8 @@ describe('a cancel at the moment of the claim', () => {
     };
     await Promise.all(Array.from({ length: racers }, (_, n) => racer(n)));
     await settle(account);
-    const rows = await service.db.run<{ id: string; status: string }>(
-      sql`select id, status from requests where account_id = ${account.account_id}`,
-    );
+    const rows = await service.db.run<{ id: string; status: string }>(sql`
+      select id, status from requests where account_id = ${account.account_id}`);
     const status = new Map(rows.map((row) => [row.id, row.status]));
     const started = new Set(service.fake.starts.map(({ request_id }) => request_id));
     for (const { cancelled, id } of outcomes) {

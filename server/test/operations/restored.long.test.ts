@@ -56,10 +56,9 @@ const workOf = ({ unfinished }: ResumeResult) =>
   unfinished.work.map(({ does, jobs, ...of }) => `${jobs} ${does} for ${of.reserved_usd_micro}`);
 /** A start of this request at an upstream, with its outcome. */
 const begun = (id: string, outcome: string, handle: string | null) =>
-  service.db.run(
-    sql`insert into attempts (request_id, attempt, upstream, class, request_hash, outcome, handle)
-      values (${id}, 1, 'other', 'B', sha256('x'), ${outcome}, ${handle})`,
-  );
+  service.db.run(sql`
+    insert into attempts (request_id, attempt, upstream, class, request_hash, outcome, handle)
+      values (${id}, 1, 'other', 'B', sha256('x'), ${outcome}, ${handle})`);
 const rewrite = (what: string) =>
   change(`update installation set ${what}, writer = pg_current_xact_id()`);
 

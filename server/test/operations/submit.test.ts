@@ -31,10 +31,9 @@ const verdict = (told: SubmitResult | ApiError) =>
   told instanceof ApiError ? told.code : told.replayed ? 'replayed' : 'accepted';
 
 async function traces(): Promise<Record<string, bigint>> {
-  const [row] = await db.run<Record<string, bigint>>(
-    sql`select (select count(*) from requests) as requests,
-    (select count(*) from request_inputs) as inputs, (select count(*) from transfers) as transfers`,
-  );
+  const [row] = await db.run<Record<string, bigint>>(sql`
+    select (select count(*) from requests) as requests,
+    (select count(*) from request_inputs) as inputs, (select count(*) from transfers) as transfers`);
   return row!;
 }
 
@@ -232,10 +231,9 @@ describe('after an accepted submit', () => {
     const id = await submit(db, who, { amount: 10n, call_seconds: 90, open_jobs: null });
     const { status, slot, attempt } = await requestRow(db, id);
     assert.deepEqual([status, slot, attempt], ['IN_PROGRESS', false, 1]);
-    const [row] = await db.run<{ seconds: number }>(
-      sql`select extract(epoch from wake_at - created_at)::float8 as seconds from requests
-        where id = ${id}`,
-    );
+    const [row] = await db.run<{ seconds: number }>(sql`
+      select extract(epoch from wake_at - created_at)::float8 as seconds from requests
+        where id = ${id}`);
     assert.equal(row!.seconds, 90);
     assert.equal((await usageOf(db, who)).open, 0);
   });

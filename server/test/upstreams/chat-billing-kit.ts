@@ -332,11 +332,10 @@ async function within(promise: Promise<void>, what: string): Promise<void> {
 }
 
 async function newest({ db }: Service, { account_id }: TestAccount): Promise<KeptRow | undefined> {
-  const [row] = await db.run<KeptRow>(
-    sql`select r.id, r.status, r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
+  const [row] = await db.run<KeptRow>(sql`
+    select r.id, r.status, r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
         s.cost_usd_micro from requests r left join request_results s on s.request_id = r.id
-       where r.account_id = ${account_id} order by r.id desc limit 1`,
-  );
+       where r.account_id = ${account_id} order by r.id desc limit 1`);
   return row;
 }
 
@@ -414,10 +413,9 @@ function sumOf(choices: Json[], broken: boolean): Json {
 
 async function assertProven(service: Service, account: TestAccount): Promise<void> {
   const { available, reserved } = await service.balance(account);
-  const [sums] = await service.db.run<{ open: bigint; charged: bigint | null }>(
-    sql`select count(*) filter (where charged_usd_micro is null) as open,
-        sum(charged_usd_micro)::bigint as charged from requests where account_id = ${account.account_id}`,
-  );
+  const [sums] = await service.db.run<{ open: bigint; charged: bigint | null }>(sql`
+    select count(*) filter (where charged_usd_micro is null) as open,
+        sum(charged_usd_micro)::bigint as charged from requests where account_id = ${account.account_id}`);
   assert.equal(reserved, 0n);
   assert.equal(sums!.open, 0n);
   assert.equal(deposit - available, sums!.charged ?? 0n, 'each charge is a row’s');

@@ -154,14 +154,12 @@ for (const rig of rigs) {
           assert.equal(output.status, 200);
           assert.match(output.headers.get('content-type')!, new RegExp(`^(${kind.kind}|audio)/`));
           assert.doesNotMatch(JSON.stringify(shown), new RegExp(new URL(fake.url).host));
-          const [result] = await service.db.run<{ cost_usd_micro: bigint | null }>(
-            sql`select cost_usd_micro from request_results where request_id = ${id}`,
-          );
+          const [result] = await service.db.run<{ cost_usd_micro: bigint | null }>(sql`
+            select cost_usd_micro from request_results where request_id = ${id}`);
           assert.ok(result!.cost_usd_micro !== null && result!.cost_usd_micro >= 0n);
           // Handles that are plain names, not those with addresses from the answer to a start.
-          const handles = await service.db.run<{ handle: object | null }>(
-            sql`select handle from attempts where request_id = ${id}`,
-          );
+          const handles = await service.db.run<{ handle: object | null }>(sql`
+            select handle from attempts where request_id = ${id}`);
           const isPlain = rig.name !== 'openai-images';
           for (const name of handles.flatMap(({ handle }) => Object.keys(handle ?? {})))
             assert.equal(/^\w+$/.test(name), isPlain, name);

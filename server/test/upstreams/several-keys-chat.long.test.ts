@@ -230,10 +230,9 @@ describe('while all keys are paused', () => {
       rests.map(({ upstream, keys: which, key }) => [upstream, which, key]),
       [['talk', 'all paused', undefined]],
     );
-    const [times] = await service.db.run<{ is_first: boolean }>(
-      sql`select (select paused_until from upstreams where name = 'talk' and model = '') =
-        (select min(paused_until) from upstreams where name like 'talk#%' and model = '') as is_first`,
-    );
+    const [times] = await service.db.run<{ is_first: boolean }>(sql`
+      select (select paused_until from upstreams where name = 'talk' and model = '') =
+        (select min(paused_until) from upstreams where name like 'talk#%' and model = '') as is_first`);
     assert.equal(times!.is_first, true);
     server.forget();
     await endPause(service, 'talk', 'c');

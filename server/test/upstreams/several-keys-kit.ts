@@ -90,9 +90,8 @@ export async function endPause({ db }: Service, upstream: string, letter: Letter
 
 /** The keys of a request's starts, with the result of each. */
 export async function startsOf({ db }: Service, id: string): Promise<string[]> {
-  const rows = await db.run<{ key: string | null; outcome: string | null }>(
-    sql`select key, outcome from attempts where request_id = ${id} order by attempt`,
-  );
+  const rows = await db.run<{ key: string | null; outcome: string | null }>(sql`
+    select key, outcome from attempts where request_id = ${id} order by attempt`);
   const names = new Map((Object.keys(keys) as Letter[]).map((each) => [nameOf(each), each]));
   return rows.map(({ key, outcome }) => `${key && names.get(key)} ${outcome}`);
 }

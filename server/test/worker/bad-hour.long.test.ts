@@ -95,10 +95,9 @@ test('without a second route each request fails soon, and none waits for its dea
   await service.db.run(rawSql('update upstreams set paused_until = null'));
   await service.work();
   assert.deepEqual(await ends(ids), ['FAILED outcome_unknown']);
-  const [sums] = await service.db.run<{ charged: bigint }>(
-    sql`select sum(charged_usd_micro)::bigint as charged from requests
-      where model_id like 'only/%'`,
-  );
+  const [sums] = await service.db.run<{ charged: bigint }>(sql`
+    select sum(charged_usd_micro)::bigint as charged from requests
+      where model_id like 'only/%'`);
   assert.equal(sums!.charged, 0n);
   for (const account of accounts) assert.equal((await service.balance(account)).reserved, 0n);
 });

@@ -97,9 +97,8 @@ async function outcome(id: string): Promise<string> {
 }
 
 const costOf = async (id: string) => {
-  const [row] = await service.db.run<{ cost: bigint | null; quantity: number | null }>(
-    sql`select cost_usd_micro as cost, quantity from request_results where request_id = ${id}`,
-  );
+  const [row] = await service.db.run<{ cost: bigint | null; quantity: number | null }>(sql`
+    select cost_usd_micro as cost, quantity from request_results where request_id = ${id}`);
   return row && [row.cost, row.quantity];
 };
 

@@ -25,10 +25,9 @@ const stored = (id: string) => storedBelow('').filter((path) => path.includes(id
 
 /** Moves all times of a request so many hours into the past. */
 async function age(id: string, hours: number): Promise<void> {
-  await service.db.run(
-    sql`update requests set created_at = created_at - d, started_at = started_at - d, deadline_at = deadline_at - d, completed_at = completed_at - d,
-       expires_at = expires_at - d, wake_at = wake_at - d from (select ${hours} * interval '1 hour' as d) d where id = ${id}`,
-  );
+  await service.db.run(sql`
+    update requests set created_at = created_at - d, started_at = started_at - d, deadline_at = deadline_at - d, completed_at = completed_at - d,
+       expires_at = expires_at - d, wake_at = wake_at - d from (select ${hours} * interval '1 hour' as d) d where id = ${id}`);
 }
 
 describe('outputs', () => {
@@ -82,9 +81,8 @@ describe('uploaded files', () => {
     const reply = await account.upload(tinyPng, 'image/png');
     assert.equal(reply.status, 201, reply.text);
     const { file_id } = reply.body;
-    const [row] = await service.db.run<{ id: string }>(
-      sql`select id from files where replace(id::text, '-', '') = ${file_id.slice(5)}`,
-    );
+    const [row] = await service.db.run<{ id: string }>(sql`
+      select id from files where replace(id::text, '-', '') = ${file_id.slice(5)}`);
     return { file_id, uuid: row!.id };
   }
   const expire = (uuid: string) =>
@@ -139,9 +137,8 @@ describe('uploaded files', () => {
     assert.equal(JSON.parse(lines[0]!).count, 1);
     assert.equal(tried.filter((key) => key.endsWith(stuck.uuid)).length, 1, 'it is put off');
     assert.deepEqual(readFileSync(path), bytes);
-    const known = await service.db.run<{ id: string }>(
-      sql`select id from files where id = any(${taken.map(({ uuid }) => uuid)})`,
-    );
+    const known = await service.db.run<{ id: string }>(sql`
+      select id from files where id = any(${taken.map(({ uuid }) => uuid)})`);
     assert.deepEqual(
       known.map(({ id }) => id),
       [stuck.uuid],
@@ -153,10 +150,9 @@ describe('uploaded files', () => {
   });
 
   test('are all swept, even if there are many', async () => {
-    await service.db.run(
-      sql`insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
-       select gen_random_uuid(), ${account.account_id}, 'files/none-' || n, 'image/png', 1, repeat('0', 64), now() from generate_series(1, 1203) n`,
-    );
+    await service.db.run(sql`
+      insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
+       select gen_random_uuid(), ${account.account_id}, 'files/none-' || n, 'image/png', 1, repeat('0', 64), now() from generate_series(1, 1203) n`);
     const before = await rows();
     await service.app.worker!.sweep();
     assert.ok(before - (await rows()) >= 1_203);
@@ -173,14 +169,12 @@ describe('Idempotency-Keys', () => {
 
   test('are kept thirty days and forgotten then', async () => {
     const [old, fresh] = [await submit('old', 'x'), await submit('fresh', 'x')];
-    await service.db.run(
-      sql`update request_inputs set created_at = now() - interval '30 days 1 minute'
-        where request_id = ${old.body.request_id}`,
-    );
-    await service.db.run(
-      sql`update request_inputs set created_at = now() - interval '29 days 23 hours'
-        where request_id = ${fresh.body.request_id}`,
-    );
+    await service.db.run(sql`
+      update request_inputs set created_at = now() - interval '30 days 1 minute'
+        where request_id = ${old.body.request_id}`);
+    await service.db.run(sql`
+      update request_inputs set created_at = now() - interval '29 days 23 hours'
+        where request_id = ${fresh.body.request_id}`);
     await service.app.worker!.sweep();
     assert.equal((await submit('fresh', 'x')).status, 200);
     assertRefused(await submit('fresh', 'another'), 'idempotency_conflict');
@@ -221,14 +215,13 @@ describe('a cancelled request', () => {
 
 describe('thirty days after its end', () => {
   const held = async (id: string) => {
-    const [row] = await service.db.run<Record<string, unknown>>(
-      sql`select i.input, i.webhook_url, i.idempotency_key, s.output,
+    const [row] = await service.db.run<Record<string, unknown>>(sql`
+      select i.input, i.webhook_url, i.idempotency_key, s.output,
            (select count(*)::int from attempts where request_id = r.id) as attempts,
            (select count(*)::int from outputs where request_id = r.id) as outputs,
            (select count(*)::int from webhook_deliveries where request_id = r.id) as notifications
          from requests r join request_inputs i on i.request_id = r.id
-         left join request_results s on s.request_id = r.id where r.id = ${id}`,
-    );
+         left join request_results s on s.request_id = r.id where r.id = ${id}`);
     return row!;
   };
   const nothing = {
@@ -250,10 +243,9 @@ describe('thirty days after its end', () => {
       headers: { 'idempotency-key': `kept-${Math.random()}` },
     });
     await rounds(service, 3);
-    await service.db.run(
-      sql`insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms)
-         values (${body.request_id}, 99, ${account.account_id}, 'u', 1) on conflict do nothing`,
-    );
+    await service.db.run(sql`
+      insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms)
+         values (${body.request_id}, 99, ${account.account_id}, 'u', 1) on conflict do nothing`);
     // As if its notification had been sent.
     await service.db.run(
       rawSql(
@@ -333,11 +325,10 @@ describe('thirty days after its end', () => {
 test('invitations are deleted a month after their end, and no open one', async () => {
   const rows = () =>
     service.db.run<{ email: string }>(rawSql('select email from invitations order by email'));
-  await service.db.run(
-    sql`insert into invitations (id, account_id, email, role, token_hash, expires_at, accepted_at)
+  await service.db.run(sql`
+    insert into invitations (id, account_id, email, role, token_hash, expires_at, accepted_at)
        select gen_random_uuid(), ${account.account_id}, name || '@x.test', 'owner', sha256(name::bytea), now() + days * interval '1 day', at
-       from (values ('open', 1, null), ('lately', -29, null), ('expired', -31, null), ('accepted', -31, now())) d (name, days, at)`,
-  );
+       from (values ('open', 1, null), ('lately', -29, null), ('expired', -31, null), ('accepted', -31, now())) d (name, days, at)`);
   await service.app.worker!.sweep();
   assert.deepEqual(
     (await rows()).map(({ email }) => email),
@@ -363,19 +354,14 @@ test('what is late to be deleted is told by its age, and no more once it is gone
   await rounds(service, 6);
   await age(one, 27);
   await age(other, 31 * 24);
-  await service.db.run(
-    sql`update requests set expires_at = null, wake_at = null where id = ${other}`,
-  );
+  await service.db.run(sql`
+    update requests set expires_at = null, wake_at = null where id = ${other}`);
   const { body } = await account.upload('a text', 'text/plain');
-  await service.db.run(
-    sql`update files set expires_at = now() - interval '2 hours'
-      where replace(id::text, '-', '') = ${body.file_id.slice(5)}`,
-  );
-  await service.db.run(
-    sql`insert into erasures (id, person_id, account_id, is_closed, created_at)
+  await service.db.run(sql`update files set expires_at = now() - interval '2 hours'
+      where replace(id::text, '-', '') = ${body.file_id.slice(5)}`);
+  await service.db.run(sql`insert into erasures (id, person_id, account_id, is_closed, created_at)
       values (gen_random_uuid(), gen_random_uuid(), ${account.account_id}, false,
-        now() - interval '5 hours')`,
-  );
+        now() - interval '5 hours')`);
   assert.deepEqual(await hoursLate(), { payloads: 24, outputs: 3, files: 2, erasures: 5 });
   await service.work();
   await service.app.worker!.sweep();

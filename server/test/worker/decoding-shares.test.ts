@@ -109,10 +109,9 @@ async function jobs(ids: string[], isInLine: () => Promise<boolean> | boolean) {
     return isInLine();
   });
   const ends = Promise.all(rounds).then(async () => {
-    const rows = await service.db.run<{ status: string; at: number }>(
-      sql`select status, extract(epoch from completed_at)::float8 as at from requests
-        where id = any(${ids})`,
-    );
+    const rows = await service.db.run<{ status: string; at: number }>(sql`
+      select status, extract(epoch from completed_at)::float8 as at from requests
+        where id = any(${ids})`);
     for (const { status } of rows) assert.equal(status, 'COMPLETED');
     return rows.map(({ at }) => at * 1000);
   });

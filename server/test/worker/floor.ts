@@ -34,10 +34,9 @@ export async function card(account: TestAccount, id: string): Promise<any> {
 }
 
 export async function rowOf({ db }: Service, id: string): Promise<Row> {
-  const [row] = await db.run<Row>(
-    sql`select status, attempt, slot, upstream, charged_usd_micro as charged, error_code,
-       extract(epoch from wake_at - now())::float8 as wakes_in from requests where id = ${id}`,
-  );
+  const [row] = await db.run<Row>(sql`
+    select status, attempt, slot, upstream, charged_usd_micro as charged, error_code,
+       extract(epoch from wake_at - now())::float8 as wakes_in from requests where id = ${id}`);
   return row!;
 }
 
@@ -48,19 +47,16 @@ export async function wake({ db }: Service, id: string): Promise<void> {
 
 /** Makes its starts a minute old: only then an upstream that does not know the job has lost it. */
 export async function age({ db }: Service, id: string): Promise<void> {
-  await db.run(
-    sql`update attempts set created_at = created_at - interval '1 minute',
+  await db.run(sql`update attempts set created_at = created_at - interval '1 minute',
         answered_at = answered_at - interval '1 minute'
-      where request_id = ${id}`,
-  );
+      where request_id = ${id}`);
 }
 
 /** Ends the time that the model allows for this request. */
 export async function passDeadline({ db }: Service, id: string): Promise<void> {
-  await db.run(
-    sql`update requests set deadline_at = now() - interval '1 s', wake_at = now() - interval '1 s'
-      where id = ${id}`,
-  );
+  await db.run(sql`
+    update requests set deadline_at = now() - interval '1 s', wake_at = now() - interval '1 s'
+      where id = ${id}`);
 }
 
 /** Makes every request due and runs the worker, `count` times. */

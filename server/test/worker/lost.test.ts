@@ -53,10 +53,9 @@ const outcome = async (id: string) => {
 };
 const submit = (model = 'lost/both') => submitted(account, { prompt: 'x' }, model);
 const left = async (id: string) => {
-  const rows = await service.db.run<{ upstream: string; upstream_model: string }>(
-    sql`select upstream, upstream_model from attempts
-       where request_id = ${id} and left_at is not null order by attempt`,
-  );
+  const rows = await service.db.run<{ upstream: string; upstream_model: string }>(sql`
+    select upstream, upstream_model from attempts
+       where request_id = ${id} and left_at is not null order by attempt`);
   return rows.map(({ upstream, upstream_model }) => `${upstream} ${upstream_model}`);
 };
 

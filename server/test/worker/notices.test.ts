@@ -56,9 +56,8 @@ test('hanging receivers delay neither jobs nor other notifications, and lose non
   });
   assert.equal(posted('/hog'), 2, 'one account took more than its share');
   assert.ok(worker.inFlight() <= 4, 'nothing else is under way');
-  const waiting = await service.db.run(
-    sql`select from requests where account_id = ${hog.account_id} and webhook_state = 'pending'
-       and wake_at is not null`,
-  );
+  const waiting = await service.db.run(sql`
+    select from requests where account_id = ${hog.account_id} and webhook_state = 'pending'
+       and wake_at is not null`);
   assert.equal(waiting.length, 20, 'each is still to be sent');
 });

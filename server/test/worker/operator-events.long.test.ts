@@ -53,10 +53,9 @@ const numbers = (posts: Receiver['posts'], account: TestAccount | null) =>
     .filter(({ event }) => event.account_id === (account?.account_id ?? null))
     .map(({ event }) => Number(event.data.email.slice(1)));
 const states = async () => {
-  const rows = await service.db.run<{ state: string; count: number }>(
-    sql`select case when sent_at is not null then 'sent' when wake_at is null then 'given up'
-       else 'waiting' end as state, count(*)::int from operator_events group by 1 order by 1`,
-  );
+  const rows = await service.db.run<{ state: string; count: number }>(sql`
+    select case when sent_at is not null then 'sent' when wake_at is null then 'given up'
+       else 'waiting' end as state, count(*)::int from operator_events group by 1 order by 1`);
   return rows.map(({ state, count }) => `${count} ${state}`).join(', ');
 };
 
@@ -101,10 +100,9 @@ describe('a receiver', () => {
       await due();
       await send();
     }
-    const [row] = await service.db.run<{ failures: number; wakes_in: number; error: string }>(
-      sql`select failures, extract(epoch from wake_at - now())::float8 as wakes_in,
-         last_error as error from operator_events order by seq limit 1`,
-    );
+    const [row] = await service.db.run<{ failures: number; wakes_in: number; error: string }>(sql`
+      select failures, extract(epoch from wake_at - now())::float8 as wakes_in,
+         last_error as error from operator_events order by seq limit 1`);
     assert.equal(row!.failures, 8);
     assert.ok(row!.wakes_in > 400 && row!.wakes_in < 760, `${row!.wakes_in}`);
     assert.match(row!.error, /refuses connections/);

@@ -67,10 +67,9 @@ describe('an invalid link is refused at submit, and leaves nothing', () => {
 
 test('an output that is deleted before the start fails the request, free of charge', async () => {
   const { body } = await submitWith(link);
-  await service.db.run(
-    sql`update requests set expires_at = now() - interval '1 s', wake_at = now() - interval '1 s'
-      where id = ${made}`,
-  );
+  await service.db.run(sql`
+    update requests set expires_at = now() - interval '1 s', wake_at = now() - interval '1 s'
+      where id = ${made}`);
   service.fake.concurrency = 0;
   await service.work();
   service.fake.concurrency = 1_000;

@@ -244,10 +244,9 @@ describe('a start that was surely not accepted', () => {
 
   test('sends a model with another upstream there, until that one is paused too', async () => {
     const rest = (name: string, seconds: number) =>
-      service.db.run(
-        sql`insert into upstreams (name, paused_until) values (${name}, now() + ${seconds} * interval '1 s')
-           on conflict (name, model) do update set paused_until = excluded.paused_until`,
-      );
+      service.db.run(sql`
+        insert into upstreams (name, paused_until) values (${name}, now() + ${seconds} * interval '1 s')
+           on conflict (name, model) do update set paused_until = excluded.paused_until`);
     const preferred = await submitted(account, { prompt: 'x' }, 'either/image');
     await rest('fake', 60);
     await seen('rests');
@@ -276,10 +275,9 @@ describe('a start that was surely not accepted', () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'refused' });
     const id = await submitted(account);
     for (let i = 1; i <= 5; i++) {
-      const [row] = await service.db.run<{ rests: boolean }>(
-        sql`select coalesce(bool_or(paused_until > now()), false) as rests from upstreams
-          where name = 'fake'`,
-      );
+      const [row] = await service.db.run<{ rests: boolean }>(sql`
+        select coalesce(bool_or(paused_until > now()), false) as rests from upstreams
+          where name = 'fake'`);
       assert.equal(row!.rests, false, `before the ${i}th`);
       await rounds(service, 1);
       if (i === 1)
@@ -287,10 +285,9 @@ describe('a start that was surely not accepted', () => {
           where id <> ${id} and wake_at is not null`);
     }
     assert.equal(startsOf(id).length, 5);
-    const [row] = await service.db.run<{ seconds: number }>(
-      sql`select extract(epoch from paused_until - now())::float8 as seconds from upstreams
-        where name = 'fake'`,
-    );
+    const [row] = await service.db.run<{ seconds: number }>(sql`
+      select extract(epoch from paused_until - now())::float8 as seconds from upstreams
+        where name = 'fake'`);
     assert.ok(row!.seconds > 25 && row!.seconds <= 30, String(row!.seconds));
     fake.behave = {};
     await rounds(service, 2);

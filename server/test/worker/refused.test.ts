@@ -39,10 +39,9 @@ const lines = (message: string) =>
     .map((line) => JSON.parse(line))
     .filter(({ msg, upstream }) => msg === message && upstream === fake.name);
 const upstreamRow = async (model = '') => {
-  const [row] = await service.db.run<{ failures: number; rests: boolean; last_error: string }>(
-    sql`select failures, coalesce(paused_until > now(), false) as rests, last_error
-       from upstreams where name = ${fake.name} and model = ${model}`,
-  );
+  const [row] = await service.db.run<{ failures: number; rests: boolean; last_error: string }>(sql`
+    select failures, coalesce(paused_until > now(), false) as rests, last_error
+       from upstreams where name = ${fake.name} and model = ${model}`);
   return row;
 };
 

@@ -186,9 +186,8 @@ test('an absurd cost is not stored, and the request ends', async () => {
 
 describe('a start that was answered with addresses', () => {
   const handleOf = async (id: string) => {
-    const [kept] = await service.db.run<{ handle: Record<string, unknown> | null }>(
-      sql`select handle from attempts where request_id = ${id}`,
-    );
+    const [kept] = await service.db.run<{ handle: Record<string, unknown> | null }>(sql`
+      select handle from attempts where request_id = ${id}`);
     return kept!.handle;
   };
   const started = async (fields: Record<string, unknown>) => {

@@ -118,8 +118,7 @@ export async function cancel(
   const [voided] = await db.run(sql`
     update vouchers set voided_at = now()
     where id = ${id} and redeemed_at is null and voided_at is null returning id`);
-  const [row] = await db.run<{ redeemed_at: Date | null }>(
-    sql`select redeemed_at from vouchers where id = ${id}`,
-  );
+  const [row] = await db.run<{ redeemed_at: Date | null }>(sql`
+    select redeemed_at from vouchers where id = ${id}`);
   return row ? { voided: voided !== undefined, ...row } : null;
 }

@@ -27,10 +27,9 @@ async function locked(of: Service, work: () => Promise<unknown>): Promise<void> 
 }
 
 const waiting = async (count: number) => {
-  const [row] = await service.db.run<{ n: number }>(
-    sql`select count(*)::int as n from pg_locks where not granted
-      and relation = 'request_results'::regclass`,
-  );
+  const [row] = await service.db.run<{ n: number }>(sql`
+    select count(*)::int as n from pg_locks where not granted
+      and relation = 'request_results'::regclass`);
   return row!.n === count;
 };
 

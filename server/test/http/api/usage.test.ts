@@ -149,10 +149,9 @@ for (const [query, lines] of cases)
   });
 
 test('every grouping adds up to the charges in the ledger, less the refunds', async () => {
-  const [booked] = await service.db.run<{ sum: bigint }>(
-    sql`select sum(case kind when 'charge' then amount_usd_micro else -amount_usd_micro end)::bigint as sum
-       from transfers where account_id = ${own.account_id} and (kind = 'charge' or refunded_id is not null)`,
-  );
+  const [booked] = await service.db.run<{ sum: bigint }>(sql`
+    select sum(case kind when 'charge' then amount_usd_micro else -amount_usd_micro end)::bigint as sum
+       from transfers where account_id = ${own.account_id} and (kind = 'charge' or refunded_id is not null)`);
   const groups = ['day', 'model', 'key', 'metadata.customer', 'metadata.env'];
   const all = groups.map((_, i) => groups.slice(i).join(','));
   for (const by of [...groups, ...all]) {

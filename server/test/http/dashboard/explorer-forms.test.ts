@@ -62,10 +62,9 @@ for (const [i, { name, hash, address }] of forms.entries())
     const { play, mine } = worlds[i]!;
     const addresses = await account.get('/v1/deposit-addresses');
     const own = addresses.body.data.find((each: any) => each.chain === name);
-    const [stored] = await service.db.run<{ address: string }>(
-      sql`select address from deposit_addresses
-        where account_id = ${account.account_id} and family = ${worlds[i]!.file.family}`,
-    );
+    const [stored] = await service.db.run<{ address: string }>(sql`
+      select address from deposit_addresses
+        where account_id = ${account.account_id} and family = ${worlds[i]!.file.family}`);
     const paid = play.pay({ token: usdt.address, to: stored!.address, units: 5n * 10n ** 18n });
     mine(4);
     await read();

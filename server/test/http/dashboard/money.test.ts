@@ -20,10 +20,9 @@ const balanceOf = async (account: TestAccount) => (await service.balance(account
 /** The code of an expired voucher from before the operator's log had rows of vouchers. */
 async function expiredVoucher(): Promise<string> {
   const code = newVoucherCode(randomBytes);
-  await service.db.run(
-    sql`insert into vouchers (id, code_hash, last4, amount_usd_micro, created_at, expires_at)
-       values (gen_random_uuid(), ${hashVoucherCode(code)}, ${code.slice(-4)}, 9000000, '2025-01-01', '2025-01-02')`,
-  );
+  await service.db.run(sql`
+    insert into vouchers (id, code_hash, last4, amount_usd_micro, created_at, expires_at)
+       values (gen_random_uuid(), ${hashVoucherCode(code)}, ${code.slice(-4)}, 9000000, '2025-01-01', '2025-01-02')`);
   return code;
 }
 
@@ -121,16 +120,15 @@ describe('the overview', () => {
     const account = await service.account();
     const { account_id } = account;
     const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
-    await service.db.run(
-      sql`insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
+    await service.db.run(sql`
+      insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
           quoted_usd_micro, charged_usd_micro, created_at, started_at, deadline_at, completed_at)
         select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
             || '7000' || '8000' || lpad(n::text, 12, '0'))::uuid, ${account_id}, ${account.key_id}, 'm' || n, 'text', 'fake',
           'COMPLETED', 100, n, at, at, at, now()
         from (select n, date_trunc('day', now() at time zone 'utc') at time zone 'utc'
           - make_interval(days => n - 1) + interval '23:59:59.999' as at
-          from generate_series(1, 40) n) d where at < now() or n = 1`,
-    );
+          from generate_series(1, 40) n) d where at < now() or n = 1`);
     for (const days of [7, 30, 90]) {
       const { body } = await call('GET', `/spend?days=${days}`);
       const seen = body.data.filter((row: any) => row.charged_usd_micro !== '0');
@@ -150,16 +148,15 @@ describe('the overview', () => {
     const account = await service.account();
     const { account_id } = account;
     const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
-    const ids = await service.db.run<{ id: string }>(
-      sql`insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at,
+    const ids = await service.db.run<{ id: string }>(sql`
+      insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at,
           quoted_usd_micro, charged_usd_micro, created_at, started_at, deadline_at, completed_at)
         select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
             || '7000' || '9000' || lpad(n::text, 12, '0'))::uuid, ${account_id}, ${account.key_id}, 'm', 'text', 'fake',
           case n when 3 then 'IN_PROGRESS' else 'COMPLETED' end, case n when 3 then now() end,
           100, case when n <> 3 then n end, at, at, at, case when n <> 3 then now() end
         from (select n, now() - make_interval(days => n) as at from generate_series(0, 9) n) d
-        returning id`,
-    );
+        returning id`);
     const sum = async () => {
       const { body } = await call('GET', '/spend?days=30');
       return body.data.reduce((all: number, row: any) => all + Number(row.charged_usd_micro), 0);
@@ -167,15 +164,13 @@ describe('the overview', () => {
     const sums = await Promise.all(Array.from({ length: 8 }, sum));
     assert.deepEqual(sums, Array(8).fill(42));
     const kept = async () =>
-      service.db.run<{ n: bigint; charged: string }>(
-        sql`select count(*) as n, sum(charged_usd_micro) as charged from spend_days
-          where account_id = ${account_id}`,
-      );
+      service.db.run<{ n: bigint; charged: string }>(sql`
+        select count(*) as n, sum(charged_usd_micro) as charged from spend_days
+          where account_id = ${account_id}`);
     assert.deepEqual(await kept(), [{ n: 6n, charged: '39' }], 'the days before the open one');
-    await service.db.run(
-      sql`update requests set status = 'COMPLETED', charged_usd_micro = 58, completed_at = now(),
-           wake_at = null where account_id = ${account_id} and status = 'IN_PROGRESS'`,
-    );
+    await service.db.run(sql`
+      update requests set status = 'COMPLETED', charged_usd_micro = 58, completed_at = now(),
+           wake_at = null where account_id = ${account_id} and status = 'IN_PROGRESS'`);
     assert.equal(await sum(), 100);
     // The newest stored day is yesterday; in the first hour after midnight, the day before.
     assert.ok(Number((await kept())[0]!.n) >= 8);
@@ -351,10 +346,9 @@ describe('the statement', () => {
 
   test('is limited to exact times', async () => {
     const { data } = (await call('GET', '/statement')).body;
-    const moments = await service.db.run<{ seq: bigint; at: string }>(
-      sql`select seq, to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
-         from transfers where account_id = ${account.account_id} order by seq`,
-    );
+    const moments = await service.db.run<{ seq: bigint; at: string }>(sql`
+      select seq, to_char(created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
+         from transfers where account_id = ${account.account_id} order by seq`);
     for (const { at } of moments) {
       const ms = Date.parse(at);
       const seqs = async (query: string) =>

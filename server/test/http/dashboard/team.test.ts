@@ -346,10 +346,9 @@ describe('an invitation of a person who may no longer invite', () => {
 
 describe('the people of an operator’s account', () => {
   const logOf = async (account_id: string) =>
-    service.db.run<Record<'action' | 'by_email' | 'target' | 'details', any>>(
-      sql`select action, by_email, target, details from operator_log where account_id = ${account_id}
-         order by id`,
-    );
+    service.db.run<Record<'action' | 'by_email' | 'target' | 'details', any>>(sql`
+      select action, by_email, target, details from operator_log where account_id = ${account_id}
+         order by id`);
 
   test('are changed with a row in the operator’s log', async () => {
     const email = `operators${Date.now()}@example.com`;

@@ -84,11 +84,10 @@ async function chatter() {
 }
 
 async function chatsOf({ account_id }: TestAccount) {
-  const [row] = await service.db.run<{ open: bigint; charged: bigint }>(
-    sql`select count(*) filter (where completed_at is null) as open,
+  const [row] = await service.db.run<{ open: bigint; charged: bigint }>(sql`
+    select count(*) filter (where completed_at is null) as open,
          coalesce(sum(charged_usd_micro), 0)::bigint as charged
-       from requests where account_id = ${account_id} and kind = 'text'`,
-  );
+       from requests where account_id = ${account_id} and kind = 'text'`);
   return row;
 }
 

@@ -102,11 +102,10 @@ test('is a line for each thing, of this account only, without secrets, and has a
   );
   assert.equal(of('file').length, 1);
   assert.equal(of('key').length >= 1, true);
-  const [secrets] = await service.db.run<{ all: string[] }>(
-    sql`select webhook_secrets || array(select encode(hash, 'hex') from keys
+  const [secrets] = await service.db.run<{ all: string[] }>(sql`
+    select webhook_secrets || array(select encode(hash, 'hex') from keys
         where account_id = accounts.id) || array(select password from logins) as all
-      from accounts where id = ${account.account_id}`,
-  );
+      from accounts where id = ${account.account_id}`);
   for (const secret of [...secrets!.all, account.key, other, 'somebody else'])
     assert.ok(!reply.text.includes(secret), secret);
   for (const [time] of reply.text.matchAll(/(?<=")\d{4}-\d\d-\d\d[T ][^"]*/g))

@@ -238,9 +238,8 @@ describe('a credit', () => {
     const ids = new Set(replies.map((reply) => reply.body.transfer_id));
     assert.equal(ids.size, 1);
     assert.equal((await service.balance(account)).available, 25_000_000n);
-    const booked = await service.db.run<{ id: string; source: string }>(
-      sql`select id, source from transfers where account_id = ${account.account_id}`,
-    );
+    const booked = await service.db.run<{ id: string; source: string }>(sql`
+      select id, source from transfers where account_id = ${account.account_id}`);
     assert.deepEqual(booked, [{ id: [...ids][0], source: 'paid' }]);
     const rows = (await logRows(service)).slice(before);
     assert.deepEqual(
@@ -360,9 +359,8 @@ describe('lists over all accounts', () => {
   });
 
   test('of transfers have each movement once, for all accounts and for one', async () => {
-    const expected = await service.db.run<{ id: string; account_id: string; kind: string }>(
-      sql`select id, account_id, kind from transfers order by id desc`,
-    );
+    const expected = await service.db.run<{ id: string; account_id: string; kind: string }>(sql`
+      select id, account_id, kind from transfers order by id desc`);
     assert.ok(expected.length > 8);
     const all = async (query: string) => {
       const seen: { transfer_id: string; kind: string }[] = [];
@@ -399,10 +397,9 @@ describe('lists over all accounts', () => {
     await service.work();
     await service.wakeAll();
     await service.work();
-    const [paid] = await service.db.run<{ charged: bigint; ended: bigint }>(
-      sql`select coalesce(sum(charged_usd_micro), 0)::bigint as charged, count(*) as ended
-        from requests where status in ('COMPLETED', 'FAILED')`,
-    );
+    const [paid] = await service.db.run<{ charged: bigint; ended: bigint }>(sql`
+      select coalesce(sum(charged_usd_micro), 0)::bigint as charged, count(*) as ended
+        from requests where status in ('COMPLETED', 'FAILED')`);
     assert.ok(paid!.charged > 0n);
     const today = new Date().toISOString().slice(0, 10);
     for (const by of ['day', 'model', 'account', 'key', 'day,account', 'day,model,account,key']) {

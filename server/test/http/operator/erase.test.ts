@@ -156,10 +156,9 @@ describe('an erased person', () => {
   test('leaves no name, address, prompt or tag behind, and books that are the same', async () => {
     const { firm, own, stays, gone, words } = await worker(1);
     const [, , heron, tag] = words;
-    await service.db.run(
-      sql`update accounts set email = ${gone.email}, billed_to = ${`${words[1]!}\nTax 12`}, name = ${words[1]!}
-        where id = ${own.account_id}`,
-    );
+    await service.db.run(sql`
+      update accounts set email = ${gone.email}, billed_to = ${`${words[1]!}\nTax 12`}, name = ${words[1]!}
+        where id = ${own.account_id}`);
     ok(
       (
         await act('POST', `/accounts/${firm.account_id}/invitations`, {
@@ -308,9 +307,8 @@ describe('an erased person', () => {
     assert.deepEqual(await tablesWith([words[0]!, words[1]!]), []);
     const { body } = await own.get(`/v1/requests/${sent.body.request_id}`);
     assert.equal(body.input.prompt, `${words[2]!} of a program`);
-    const [inputs] = await service.db.run<{ n: bigint }>(
-      sql`select count(*) as n from request_inputs where input::text like ${`%${words[2]!}%`}`,
-    );
+    const [inputs] = await service.db.run<{ n: bigint }>(sql`
+      select count(*) as n from request_inputs where input::text like ${`%${words[2]!}%`}`);
     assert.equal(inputs!.n, 1n);
   });
 
@@ -324,21 +322,18 @@ describe('an erased person', () => {
     const customer = await service.account({ usd: 3 });
     const outcome = { outcome: 'ran', cost_usd_micro: '7' };
     ok((await wrote(`/requests/${await lost(service, customer)}/resolve`, outcome)) as never);
-    const [own] = await service.db.run<{ account_id: string }>(
-      sql`select account_id from members where person_id = ${former.id}`,
-    );
+    const [own] = await service.db.run<{ account_id: string }>(sql`
+      select account_id from members where person_id = ${former.id}`);
     await person(service, { [own!.account_id]: 'owner' });
-    const earlier = await service.db.run(
-      sql`select id, seq, action, account_id, details, created_at from operator_log
-        where by_email = ${former.email} order by seq`,
-    );
+    const earlier = await service.db.run(sql`
+      select id, seq, action, account_id, details, created_at from operator_log
+        where by_email = ${former.email} order by seq`);
     assert.equal(earlier.length, 2);
     const { reply } = await erase(former);
     assert.equal(reply.status, 200, reply.text);
-    const later = await service.db.run(
-      sql`select id, seq, action, account_id, details, created_at from operator_log
-        where by_email = ${`${former.id}@erased.invalid`} order by seq`,
-    );
+    const later = await service.db.run(sql`
+      select id, seq, action, account_id, details, created_at from operator_log
+        where by_email = ${`${former.id}@erased.invalid`} order by seq`);
     assert.deepEqual(later, earlier);
     assert.deepEqual(await tablesWith([former.email]), []);
     for (const table of ['operator_log', 'resolutions'])
@@ -398,31 +393,26 @@ describe('an erased person', () => {
     const boss = await operatorOf(service);
     const { own, gone } = await worker(6);
     const bossAccount = `boss-account-${gone.id}@example.com`;
-    const [bossOwn] = await service.db.run<{ id: string }>(
-      sql`update accounts set email = ${bossAccount} where id = (
-        select account_id from members where person_id = ${boss.id}) returning id`,
-    );
+    const [bossOwn] = await service.db.run<{ id: string }>(sql`
+      update accounts set email = ${bossAccount} where id = (
+        select account_id from members where person_id = ${boss.id}) returning id`);
     const write = (account: string) =>
       boss.call('POST', `/api/operator/accounts/${account}/suspend`);
     ok((await write((await service.account({ usd: 1 })).account_id)) as never);
     // The account that is closed has the address of an operator.
-    await service.db.run(
-      sql`update accounts set email = ${boss.email} where id = ${own.account_id}`,
-    );
+    await service.db.run(sql`
+      update accounts set email = ${boss.email} where id = ${own.account_id}`);
     await act('POST', `/accounts/${own.account_id}/suspend`);
     const ofBoss = () =>
-      service.db.run(
-        sql`select id, by_email, target from operator_log
-          where ${boss.email} in (by_email, target) order by seq`,
-      );
+      service.db.run(sql`select id, by_email, target from operator_log
+          where ${boss.email} in (by_email, target) order by seq`);
     const earlier = await ofBoss();
     assert.equal(earlier.length, 2);
     assert.equal((await erase(gone, { accounts: 'close' })).reply.status, 200);
     assert.deepEqual(await ofBoss(), earlier);
     assert.equal((await boss.call('GET', '/api/me')).status, 200);
-    const [closed] = await service.db.run<{ email: string }>(
-      sql`select email from accounts where id = ${own.account_id}`,
-    );
+    const [closed] = await service.db.run<{ email: string }>(sql`
+      select email from accounts where id = ${own.account_id}`);
     assert.equal(closed!.email, `${own.account_id}@erased.invalid`);
 
     // A customer gets the address of an operator's account, and then that of a removed operator.
@@ -435,9 +425,8 @@ describe('an erased person', () => {
     await take(boss.email);
     const { reply } = await erase({ ...other.gone, email: boss.email }, { accounts: 'close' });
     assert.equal(reply.status, 200, reply.text);
-    const [kept] = await service.db.run<{ email: string }>(
-      sql`select email from accounts where id = ${bossOwn!.id}`,
-    );
+    const [kept] = await service.db.run<{ email: string }>(sql`
+      select email from accounts where id = ${bossOwn!.id}`);
     assert.equal(kept!.email, bossAccount);
     const later = await ofBoss();
     assert.deepEqual(later.slice(0, 2), earlier);
@@ -468,10 +457,8 @@ describe('an erased person', () => {
     await act('PATCH', `/people/${ana.id}`, { email: shared });
     await act('POST', `/people/${ana.id}/sign-out`);
     const rows = () =>
-      service.db.run<{ n: bigint }>(
-        sql`select count(*) as n from operator_log
-          where target = ${shared} or position(${shared} in details::text) > 0`,
-      );
+      service.db.run<{ n: bigint }>(sql`select count(*) as n from operator_log
+          where target = ${shared} or position(${shared} in details::text) > 0`);
     assert.equal((await rows())[0]!.n, 5n);
     assert.equal((await erase(ana, { accounts: 'leave' })).reply.status, 200);
     assert.equal((await rows())[0]!.n, 3n);
@@ -493,10 +480,8 @@ describe('an erased person', () => {
       await lock(tx, own.account_id);
       const asked = erase(gone, { accounts: 'close' });
       await waiting();
-      await tx.run(
-        sql`insert into members (account_id, person_id, role)
-          values (${own.account_id}, ${next.id}, 'owner')`,
-      );
+      await tx.run(sql`insert into members (account_id, person_id, role)
+          values (${own.account_id}, ${next.id}, 'owner')`);
       return { erasing: asked };
     });
     const { reply } = await erasing;
@@ -528,10 +513,9 @@ describe('an erased person', () => {
     assert.equal((await erase(gone, { accounts: 'leave' })).reply.status, 200);
     const sweep = async () => {
       await service.app.worker!.sweep();
-      const rows = await service.db.run<{ at: string; id: string; prompt: string | null }>(
-        sql`select r.ctid::text || i.ctid::text as at, r.id, i.prompt from requests r
-          join request_inputs i on i.request_id = r.id where r.person_id = ${gone.id} order by r.id`,
-      );
+      const rows = await service.db.run<{ at: string; id: string; prompt: string | null }>(sql`
+        select r.ctid::text || i.ctid::text as at, r.id, i.prompt from requests r
+          join request_inputs i on i.request_id = r.id where r.person_id = ${gone.id} order by r.id`);
       return rows;
     };
     const [first, last] = await sweep();

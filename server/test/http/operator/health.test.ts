@@ -445,11 +445,10 @@ describe('unknown outcomes', () => {
     await service.db.run(rawSql('delete from revenue_days'));
     await rollUpDays(service.db);
     const sums = async () => {
-      const [row] = await service.db.run<{ model: bigint; account: bigint; uncosted: bigint }>(
-        sql`select (select sum(cost_usd_micro)::bigint from revenue) as model,
+      const [row] = await service.db.run<{ model: bigint; account: bigint; uncosted: bigint }>(sql`
+        select (select sum(cost_usd_micro)::bigint from revenue) as model,
           (select sum(cost_usd_micro)::bigint from spending) as account,
-          (select sum(uncosted)::bigint from revenue) as uncosted`,
-      );
+          (select sum(uncosted)::bigint from revenue) as uncosted`);
       return row!;
     };
     const before = await sums();

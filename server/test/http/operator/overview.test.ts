@@ -32,10 +32,9 @@ async function earn(count: number, daysAgo: number): Promise<void> {
     assert.equal((await service.call('POST', '/v1/queue/fake/image', call)).status, 202);
   }
   await service.work();
-  await service.db.run(
-    sql`update request_results set created_at = created_at - ${daysAgo} * interval '1 day'
-       where created_at > now() - interval '1 hour'`,
-  );
+  await service.db.run(sql`
+    update request_results set created_at = created_at - ${daysAgo} * interval '1 day'
+       where created_at > now() - interval '1 hour'`);
 }
 
 const figures = ({ totals }: { totals: Record<string, unknown> }) => [
@@ -149,10 +148,9 @@ describe('the overview', () => {
 
   test('leaves unknown costs out of the sum, and says so', async () => {
     await earn(1, 0);
-    await service.db.run(
-      sql`update request_results set cost_usd_micro = null where created_at > now() - interval '1 minute'
-           and request_id = (select max(request_id::text)::uuid from request_results)`,
-    );
+    await service.db.run(sql`
+      update request_results set cost_usd_micro = null where created_at > now() - interval '1 minute'
+           and request_id = (select max(request_id::text)::uuid from request_results)`);
     const { totals } = await ask('/overview?days=7');
     assert.deepEqual([totals.uncosted, totals.cost_usd_micro], [1, '20000']);
   });

@@ -57,9 +57,8 @@ describe('a person of an account', () => {
         [ben.id, 'billing', null],
       ],
     );
-    const [own] = await service.db.run<{ account_id: string }>(
-      sql`select account_id from members where person_id = ${operators.support.id}`,
-    );
+    const [own] = await service.db.run<{ account_id: string }>(sql`
+      select account_id from members where person_id = ${operators.support.id}`);
     const crew = await act('GET', `/accounts/${own!.account_id}/people`);
     const roles = crew.reply.body.data.map((row: Row) => [row.role, row.operator_role]);
     assert.deepEqual(roles, [
@@ -163,11 +162,10 @@ describe('a person of an account', () => {
     assert.equal((await ada.call('GET', '/api/me')).status, 200);
     const { body } = await account.get('/v1/balance');
     assert.equal(body.available_usd_micro, '3000000');
-    const [left] = await service.db.run<{ n: bigint }>(
-      sql`select (select count(*) from sessions where person_id = ${ben.id})
+    const [left] = await service.db.run<{ n: bigint }>(sql`
+      select (select count(*) from sessions where person_id = ${ben.id})
         + (select count(*) from logins where person_id = ${ben.id})
-        + (select count(*) from members where person_id = ${ben.id}) as n`,
-    );
+        + (select count(*) from members where person_id = ${ben.id}) as n`);
     assert.equal(left!.n, 0n);
     assert.equal((await act('DELETE', `/people/${ben.id}`)).reply.status, 404);
   });
@@ -287,9 +285,8 @@ describe('a role on the console', () => {
   });
 
   test('is given by an invitation, shown to its person, and ends with the account’s', async () => {
-    const [own] = await service.db.run<{ account_id: string }>(
-      sql`select account_id from members where person_id = ${operators.owner.id}`,
-    );
+    const [own] = await service.db.run<{ account_id: string }>(sql`
+      select account_id from members where person_id = ${operators.owner.id}`);
     const { account_id } = own!;
     const at = `/accounts/${account_id}/invitations`;
     const body = { email: 'helper@example.com', operator_role: 'support' };
@@ -316,9 +313,8 @@ describe('a role on the console', () => {
 
   test('below the owner’s ends the invitations that its person made as an owner', async () => {
     const former = await operatorOf(service);
-    const [own] = await service.db.run<{ account_id: string }>(
-      sql`select account_id from members where person_id = ${former.id}`,
-    );
+    const [own] = await service.db.run<{ account_id: string }>(sql`
+      select account_id from members where person_id = ${former.id}`);
     const { account_id } = own!;
     await person(service, { [account_id]: 'owner' });
     const at = `/accounts/${account_id}/invitations`;
@@ -339,9 +335,8 @@ describe('a role on the console', () => {
 
   test('ends when the account is no operator’s, and does not come back with it', async () => {
     const crew = await operatorOf(service, 'support');
-    const [own] = await service.db.run<{ account_id: string }>(
-      sql`select account_id from members where person_id = ${crew.id}`,
-    );
+    const [own] = await service.db.run<{ account_id: string }>(sql`
+      select account_id from members where person_id = ${crew.id}`);
     const at = `/accounts/${own!.account_id}/operator`;
     for (const is_operator of [false, true])
       assert.equal((await act('PUT', at, { is_operator })).reply.status, 200);

@@ -145,10 +145,8 @@ before(async () => {
   operator = await operatorOf(service);
   owner = await person(service, { [customer.account_id]: 'owner' });
   suspended = await operatorOf(service);
-  await service.db.run(
-    sql`update accounts set status = 'suspended' where id in
-      (select account_id from members where person_id = ${suspended.id})`,
-  );
+  await service.db.run(sql`update accounts set status = 'suspended' where id in
+      (select account_id from members where person_id = ${suspended.id})`);
   const crew = await createAccount(service.db, { email: 'crew@example.com', is_operator: true });
   developer = await person(service, { [crew.id]: 'developer' });
   const entries = scopes.map(async (scope) => [scope, await operatorKey(service, scope, [scope])]);
@@ -185,10 +183,9 @@ const aPerson = async () => {
   return { person_id };
 };
 const ofChain = async () => {
-  await service.db.run(
-    sql`insert into chains (name, chain_id, start_height, scanned_height, rescanned_height)
-      values ('play', 7, 1, 9, 0) on conflict do nothing`,
-  );
+  await service.db.run(sql`
+    insert into chains (name, chain_id, start_height, scanned_height, rescanned_height)
+      values ('play', 7, 1, 9, 0) on conflict do nothing`);
   return { chain: 'play' };
 };
 const ofDeposit = async () => {
@@ -208,9 +205,8 @@ const given: Record<string, () => CallParts | Promise<CallParts>> = {
   'PUT /accounts/:account_id/keys-by-api': () => ({ body: { keys_by_api: true } }),
   'PUT /accounts/:account_id/operator': () => ({ body: { is_operator: false } }),
   'GET /accounts/:account_id/receipts/:transfer_id': async () => {
-    const [paid] = await service.db.run<{ id: string }>(
-      sql`select id from transfers where account_id = ${customer.account_id} and source = 'paid'`,
-    );
+    const [paid] = await service.db.run<{ id: string }>(sql`
+      select id from transfers where account_id = ${customer.account_id} and source = 'paid'`);
     return { ids: { transfer_id: paid!.id } };
   },
   'POST /accounts/:account_id/keys': () => ({ body: { name: 'web' } }),
@@ -336,9 +332,8 @@ describe('those who run the service are spared', () => {
       await service.db.run(sql`update accounts set is_operator = true where id = ${account_id}`);
       await person(service, { [account_id]: 'owner' });
       const support = await person(service, { [account_id]: 'developer' });
-      await service.db.run(
-        sql`update members set operator_role = 'support' where person_id = ${support.id}`,
-      );
+      await service.db.run(sql`
+        update members set operator_role = 'support' where person_id = ${support.id}`);
       const target = await person(service, { [account_id]: 'billing' });
       const ids = { account_id, key_id, person_id: target.id };
       const { body } = (await given[`${method} ${path}`]?.()) ?? {};

@@ -35,9 +35,8 @@ export interface LoggedAction {
 }
 
 export function logRows(service: Service): Promise<LoggedAction[]> {
-  return service.db.run<LoggedAction>(
-    sql`select l.*, l::text as text from operator_log l order by seq`,
-  );
+  return service.db.run<LoggedAction>(sql`
+    select l.*, l::text as text from operator_log l order by seq`);
 }
 
 /** Makes a call and returns its reply with the rows that it left in the log. */
@@ -70,9 +69,8 @@ export async function chargedRequest(service: Service, account: TestAccount): Pr
 /** A request that waits. */
 export async function submitted(service: Service, account: TestAccount): Promise<string> {
   const { account_id, key } = account;
-  await service.db.run(
-    sql`update keys set rpm = null, rpm_ceiling = null where account_id = ${account_id}`,
-  );
+  await service.db.run(sql`
+    update keys set rpm = null, rpm_ceiling = null where account_id = ${account_id}`);
   const reply = await service.call('POST', '/v1/queue/fake/image', {
     key,
     body: { prompt: 'a cat' },
@@ -96,13 +94,12 @@ export async function heldDeposit(service: Service): Promise<{ deposit_id: strin
   const hash = `0x${deposit_id.replaceAll('-', '').padStart(64, '0')}`;
   const address = `0x${'a1'.repeat(20)}`;
   const { account_id } = await service.account({ usd: 0 });
-  await service.db.run(
-    sql`insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
+  await service.db.run(sql`
+    insert into chain_deposits (id, chain, tx_hash, log_position, block_height, block_hash,
         block_at, token, from_address, to_address, amount_units, amount_usd_micro, account_id,
         state, why)
       values (${deposit_id}, 'play', ${hash}, 0, 9, ${hash}, now(), ${address}, ${address},
-        ${address}, 5000000, 5000000, ${account_id}, 'held', 'review')`,
-  );
+        ${address}, 5000000, 5000000, ${account_id}, 'held', 'review')`);
   return { deposit_id };
 }
 

@@ -142,9 +142,8 @@ describe('the library', () => {
     await service.db.run(sql`update request_inputs set prompt = null where request_id = ${id}`);
     assert.ok(!found(await library()).includes(id));
     assert.deepEqual(found(await library('?favorites=true')), [id]);
-    await service.db.run(
-      sql`update request_inputs set prompt = 'кот на крыше' where request_id = ${id}`,
-    );
+    await service.db.run(sql`
+      update request_inputs set prompt = 'кот на крыше' where request_id = ${id}`);
     await owner.of(account.account_id).call('DELETE', `/requests/${id}/favorite`);
   });
 });

@@ -79,9 +79,8 @@ describe('the demo account gets webhooks on its own computer', () => {
       assert.deepEqual(webhook, { url, state: 'delivered', last_status: 200 });
       const [post, ...more] = posts.filter(({ path }) => path === `/${host}`);
       assert.deepEqual(more, []);
-      const [account] = await trial!.db.run<{ webhook_secrets: string[] }>(
-        sql`select webhook_secrets from accounts where id = ${demo.account_id}`,
-      );
+      const [account] = await trial!.db.run<{ webhook_secrets: string[] }>(sql`
+        select webhook_secrets from accounts where id = ${demo.account_id}`);
       const card = new Webhook(account!.webhook_secrets[0]!).verify(post!.body, post!.headers);
       assert.equal((card as { request_id: string }).request_id, body.request_id);
     });

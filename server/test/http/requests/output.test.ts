@@ -109,9 +109,8 @@ describe('a request without an output', () => {
         assert.equal(details.status, before.status);
       }
       assert.deepEqual((await own.get(`/v1/requests/${id}`)).body, before);
-      await service.db.run(
-        sql`update requests set wake_at = now() where id = ${id} and wake_at is not null`,
-      );
+      await service.db.run(sql`
+        update requests set wake_at = now() where id = ${id} and wake_at is not null`);
       await service.work();
     });
   }

@@ -84,11 +84,10 @@ const doors: Record<string, (email: string) => Promise<Pick<Reply, 'status' | 'b
 };
 
 const counts = async () => {
-  const [row] = await service.db.run<Record<string, bigint>>(
-    sql`select (select count(*) from people) as people, (select count(*) from accounts)
+  const [row] = await service.db.run<Record<string, bigint>>(sql`
+    select (select count(*) from people) as people, (select count(*) from accounts)
       as accounts, (select count(*) from invitations) as invitations,
-      (select count(*) from verifications) as links`,
-  );
+      (select count(*) from verifications) as links`);
   return row;
 };
 

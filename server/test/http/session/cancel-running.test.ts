@@ -61,9 +61,8 @@ test('by the operator, who leaves a row in the log', async () => {
   assert.deepEqual([plain.status, plain.body.error.code], [409, 'not_cancellable']);
   const asked = await operator.call('POST', `${path}?running=true`, {});
   assert.deepEqual([asked.status, asked.body.status], [200, 'IN_PROGRESS']);
-  const rows = await service.db.run<{ action: string; details: object }>(
-    sql`select action, details from operator_log where target = ${id}`,
-  );
+  const rows = await service.db.run<{ action: string; details: object }>(sql`
+    select action, details from operator_log where target = ${id}`);
   const details = { model_id: 'fake/image', upstream: 'fake', running: true };
   assert.deepEqual(
     rows.map((row) => ({ ...row })),

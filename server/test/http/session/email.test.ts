@@ -184,9 +184,8 @@ describe('another e-mail address', () => {
     assert.deepEqual([done.status, done.body.email], [200, email]);
     assert.deepEqual([await signIn(ada.email), await signIn(email)], [401, 200]);
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
-    const rows = await service.db.run<{ by_email: string; target: string; details: object }>(
-      sql`select by_email, target, details from operator_log where action = 'person.change'`,
-    );
+    const rows = await service.db.run<{ by_email: string; target: string; details: object }>(sql`
+      select by_email, target, details from operator_log where action = 'person.change'`);
     const details = { email, before: { email: ada.email } };
     assert.deepEqual(rows, [{ by_email: operator.email, target: ada.email, details }]);
     await until('a letter to the address before', () => lettersTo(ada.email).length === 1);

@@ -16,10 +16,9 @@ import {
 const { service } = withWebService();
 
 const accountsOf = async (email: string) =>
-  service.db.run<{ role: string; email: string }>(
-    sql`select m.role, a.email from members m join people p on p.id = m.person_id
-       join accounts a on a.id = m.account_id where p.email = ${email}`,
-  );
+  service.db.run<{ role: string; email: string }>(sql`
+    select m.role, a.email from members m join people p on p.id = m.person_id
+       join accounts a on a.id = m.account_id where p.email = ${email}`);
 const signUp = (email: string, more: object = {}) =>
   stranger(service).call('POST', '/api/sign-up', { name: 'Ada', email, password, ...more });
 

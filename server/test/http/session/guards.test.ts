@@ -283,12 +283,11 @@ test('no password, code or token is logged or stored in clear', async () => {
   const session = decodeURIComponent([...ada.cookies.values()].join()).split('.')[0]!;
   const log = service.log.join('\n');
   for (const text of [secret, password, token, session]) assert.ok(!log.includes(text), text);
-  const [kept] = await service.db.run<{ n: bigint }>(
-    sql`select count(*) as n from (select to_jsonb(l)::text as row from logins l
+  const [kept] = await service.db.run<{ n: bigint }>(sql`
+    select count(*) as n from (select to_jsonb(l)::text as row from logins l
        union all select to_jsonb(i)::text from invitations i
        union all select to_jsonb(w)::text from sign_in_windows w) t
-       where position(${secret} in row) > 0 or position(${token} in row) > 0 or position(${ada.email} in row) > 0`,
-  );
+       where position(${secret} in row) > 0 or position(${token} in row) > 0 or position(${ada.email} in row) > 0`);
   assert.equal(kept!.n, 0n);
 });
 

@@ -199,9 +199,8 @@ describe('an address is confirmed', () => {
     await linkTo(email);
     const ada = await signUp(email);
     await until('the second letter', () => post.letters.filter(({ to }) => to === email)[1]);
-    const [{ id }] = (await service.db.run<{ id: string }>(
-      sql`select id from people where email = ${email}`,
-    )) as [{ id: string }];
+    const [{ id }] = (await service.db.run<{ id: string }>(sql`
+      select id from people where email = ${email}`)) as [{ id: string }];
     const cookies = [...others, eve, ada].map((who) => who.cookies);
     assert.deepEqual(new Set(cookies.map((all) => [...all.keys()].join())).size, 1);
     // The owner asks for the letter again: the second sign-up has no password to confirm with.

@@ -66,10 +66,9 @@ async function signIn(
 
 const meOf = async (who: Person) => (await who.call('GET', '/api/me')).body;
 const loginsOf = (email: string) =>
-  open.db.run<Record<string, unknown>>(
-    sql`select l.* from logins l join people p on p.id = l.person_id where p.email = ${email}
-       order by l.provider_id`,
-  );
+  open.db.run<Record<string, unknown>>(sql`
+    select l.* from logins l join people p on p.id = l.person_id where p.email = ${email}
+       order by l.provider_id`);
 const exists = async (email: string) =>
   (await open.db.run(rawSql('select from people where email = $1', [email]))).length > 0;
 

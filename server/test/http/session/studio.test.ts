@@ -47,9 +47,8 @@ async function finish(): Promise<void> {
 }
 
 async function studioKeyId({ account_id }: TestAccount): Promise<string> {
-  const [row] = await service.db.run<{ id: string }>(
-    sql`select id from keys where account_id = ${account_id} and is_studio`,
-  );
+  const [row] = await service.db.run<{ id: string }>(sql`
+    select id from keys where account_id = ${account_id} and is_studio`);
   return row!.id;
 }
 

@@ -148,9 +148,8 @@ describe('links to a new password', () => {
   test('cannot be made from the database', async () => {
     const ada = await person(service);
     const token = await resetLink(service.db, ada.email);
-    const [row] = await service.db.run<{ identifier: string }>(
-      sql`select identifier from verifications where value = ${ada.id}`,
-    );
+    const [row] = await service.db.run<{ identifier: string }>(sql`
+      select identifier from verifications where value = ${ada.id}`);
     const { identifier } = row!;
     assert.ok(!identifier.includes(token));
     for (const wrong of [identifier, identifier.replace(/^.*:/, '')])

@@ -99,11 +99,10 @@ async function call(path: string, stream: boolean, usage: Json, breaks = false) 
   assert.equal(reply.status, 200, reply.text);
   const later = await service.balance(account);
   assert.equal(later.reserved, 0n, 'a reservation was left');
-  const [stored] = await service.db.run<{ quoted: bigint; charged: bigint; cost: bigint }>(
-    sql`select quoted_usd_micro as quoted, charged_usd_micro as charged,
+  const [stored] = await service.db.run<{ quoted: bigint; charged: bigint; cost: bigint }>(sql`
+    select quoted_usd_micro as quoted, charged_usd_micro as charged,
       cost_usd_micro as cost from requests join request_results on request_id = requests.id
-      order by requests.created_at desc limit 1`,
-  );
+      order by requests.created_at desc limit 1`);
   assert.equal(earlier.available - later.available, stored!.charged);
   return { ...stored!, reply };
 }

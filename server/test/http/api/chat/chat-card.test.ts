@@ -86,10 +86,9 @@ test('a chat that failed has no tokens, and neither has an image', async () => {
   const [line] = (await read('/v1/requests')).data;
   assert.equal(line.status, 'FAILED');
   assert.equal('usage' in (await read(`/v1/requests/${line.request_id}`)), false);
-  const [counted] = await service.db.run<{ n: bigint }>(
-    sql`select count(*) as n from request_results s join requests r on r.id = s.request_id
-      where (r.kind = 'text' and r.status = 'COMPLETED') <> (s.input_tokens is not null)`,
-  );
+  const [counted] = await service.db.run<{ n: bigint }>(sql`
+    select count(*) as n from request_results s join requests r on r.id = s.request_id
+      where (r.kind = 'text' and r.status = 'COMPLETED') <> (s.input_tokens is not null)`);
   assert.equal(Number(counted!.n), 0);
 });
 
@@ -109,10 +108,9 @@ test('links to outputs are removed from the card when they expire', async () => 
   await service.work();
   const path = `/v1/requests/${submitted.body.request_id}`;
   assert.equal((await read(path)).output_urls.length, 1);
-  await service.db.run(
-    sql`update requests set started_at = started_at - interval '25 h', created_at = created_at - interval '25 h',
-       completed_at = completed_at - interval '25 h' where id = ${submitted.body.request_id}`,
-  );
+  await service.db.run(sql`
+    update requests set started_at = started_at - interval '25 h', created_at = created_at - interval '25 h',
+       completed_at = completed_at - interval '25 h' where id = ${submitted.body.request_id}`);
   const card = await read(path);
   assert.deepEqual(card.output_urls, []);
   assert.equal(card.status, 'COMPLETED');

@@ -97,10 +97,9 @@ async function noticed(leave: () => Promise<void>, { metrics } = service.app): P
 /** The money that the account lost, once nothing is reserved, and the end of the newest request. */
 async function settled({ earlier }: HeldCall): Promise<unknown[]> {
   await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
-  const [row] = await service.db.run<{ status: string; error_code: string | null }>(
-    sql`select status, error_code from requests where account_id = ${account.account_id}
-      order by id desc limit 1`,
-  );
+  const [row] = await service.db.run<{ status: string; error_code: string | null }>(sql`
+    select status, error_code from requests where account_id = ${account.account_id}
+      order by id desc limit 1`);
   const { available } = await service.balance(account);
   return [earlier - available, row!.status, row!.error_code];
 }

@@ -57,10 +57,9 @@ const refuse =
   () => ({ outcome: 'not_accepted', message: 'the secret reason', ...more });
 const last = async () =>
   (
-    await service.db.run<Record<string, unknown>>(
-      sql`select r.upstream, r.status, s.cost_usd_micro from requests r
-        join request_results s on s.request_id = r.id order by r.id desc limit 1`,
-    )
+    await service.db.run<Record<string, unknown>>(sql`
+      select r.upstream, r.status, s.cost_usd_micro from requests r
+        join request_results s on s.request_id = r.id order by r.id desc limit 1`)
   )[0]!;
 
 const usage = { prompt_tokens: 1_000, completion_tokens: 100 };

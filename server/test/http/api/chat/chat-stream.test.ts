@@ -78,10 +78,9 @@ async function begin(
 
 /** How the account's newest request ended. */
 async function end(of = service, whose = account): Promise<unknown[]> {
-  const [row] = await of.db.run<{ status: string; error_code: string | null }>(
-    sql`select status, error_code from requests where account_id = ${whose.account_id}
-      order by id desc limit 1`,
-  );
+  const [row] = await of.db.run<{ status: string; error_code: string | null }>(sql`
+    select status, error_code from requests where account_id = ${whose.account_id}
+      order by id desc limit 1`);
   return [row!.status, row!.error_code];
 }
 

@@ -403,9 +403,8 @@ describe('a call that the upstream did not accept is released', () => {
       assert.doesNotMatch(reply.text, /kaboom|10\.1\.2\.3/);
       const later = await books();
       assert.deepEqual([later.available, later.reserved], [earlier.available, 0n]);
-      const [row] = await service.db.run<{ error_code: string }>(
-        sql`select error_code, charged_usd_micro from requests order by id desc limit 1`,
-      );
+      const [row] = await service.db.run<{ error_code: string }>(sql`
+        select error_code, charged_usd_micro from requests order by id desc limit 1`);
       assert.deepEqual(row, { error_code: failure, charged_usd_micro: 0n });
     });
   }
