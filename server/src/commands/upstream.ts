@@ -16,7 +16,7 @@ const name = operand(s.text());
 
 export const verbs = {
   list: row(
-    'list upstreams: set up or not, where their keys come from, queues, slots, pauses and failures',
+    'list upstreams: set up or not, on, draining or off, where their keys come from, queues, slots, pauses and failures',
     {},
     (_, context) => list(context),
   ),
@@ -57,26 +57,30 @@ export const verbs = {
 };
 
 const figures = ['WAITING', 'OLDEST', 'IN USE', 'PAUSED FOR', 'FAILURES'];
-const head = ['UPSTREAM', 'SET UP', 'KEY FROM', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
+const head = ['UPSTREAM', 'SET UP', 'STATE', 'KEY FROM', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
 
 async function list(context: Context): Promise<CommandOutput> {
-  const { setups, rows, models, keys } = await withDatabase(context, async (db) => {
+  const { setups, rows, models, states, keys } = await withDatabase(context, async (db) => {
     const { setups, live } = await definedIn(context, db);
     const rows = await upstreamStates.readUpstreamStates(db, [...setups.keys()]);
     const names = rows.map(({ name }) => name);
     const models = await upstreamStates.listPausedModels(db, names);
-    return { setups, rows, models, keys: await readKeyStates(db, live) };
+    const set = await controls.list(db);
+    const states = new Map(set.map(({ name, state }) => [name, state]));
+    return { setups, rows, models, states, keys: await readKeyStates(db, live) };
   });
   const pausesOf = (name: string) => models.filter(({ upstream }) => upstream === name);
   const keysOf = (name: string) => keys.filter(({ upstream }) => upstream === name);
-  const shown = rows.map((row) =>
-    view(row, setups.get(row.name), pausesOf(row.name), keysOf(row.name)),
-  );
+  const stateOf = ({ name }: { name: string }) => states.get(name) ?? 'on';
+  const shown = rows.map((row) => ({
+    ...view(row, setups.get(row.name), pausesOf(row.name), keysOf(row.name)),
+    state: stateOf(row),
+  }));
   const cells = rows.flatMap((row) => [
-    cellsOf(row, setups.get(row.name), pausesOf(row.name).length),
+    cellsOf(row, stateOf(row), setups.get(row.name), pausesOf(row.name).length),
     ...pausesOf(row.name).map((each) => cellsOfModel(each)),
     ...keysOf(row.name).flatMap((key) => [
-      [`  key ${key.key}`, '', '', '', '', String(key.in_use), ...troubles(key)],
+      [`  key ${key.key}`, '', '', '', '', '', String(key.in_use), ...troubles(key)],
       ...key.paused_models.map((each) => cellsOfModel(each, '    ')),
     ]),
   ]);
@@ -86,6 +90,7 @@ async function list(context: Context): Promise<CommandOutput> {
 
 function cellsOf(
   row: upstreamStates.UpstreamState,
+  state: string,
   setup: Setup | undefined,
   pausedModels: number,
 ): string[] {
@@ -95,6 +100,7 @@ function cellsOf(
   return [
     row.name,
     setup?.usable === true ? 'yes' : 'no',
+    state,
     setup?.key_from ?? '-',
     row.waiting < upstreamStates.waitingMax
       ? String(row.waiting)
@@ -107,7 +113,7 @@ function cellsOf(
 }
 
 function cellsOfModel({ model, ...row }: upstreamStates.PausedModel, indent = '  '): string[] {
-  return [`${indent}${model}`, '', '', '', '', '', ...troubles(row)];
+  return [`${indent}${model}`, '', '', '', '', '', '', ...troubles(row)];
 }
 
 type Troubles = Pick<

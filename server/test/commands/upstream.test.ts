@@ -116,6 +116,22 @@ test('upstream list shows all definitions, and why some are not set up', async (
   assert.match(human.stdout, /\nthe upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on/);
 });
 
+test('upstream list shows which upstreams drain or are off', async (t) => {
+  const place = placeBefore(t, await standIns(t));
+  const { env } = await databaseFor(t);
+  for (const state of ['draining', 'off', 'on']) {
+    assert.equal((await place.run(['upstream', 'set', 'fal', state], env)).code, 0);
+    const { json } = await place.run(['upstream', 'list', '--json'], env);
+    const states = json.data.map((row: any) => [row.name, row.state]);
+    assert.deepEqual(states.slice(0, 2), [
+      ['fal', state],
+      ['openrouter', 'on'],
+    ]);
+    const human = await place.run(['upstream', 'list'], env);
+    assert.match(human.stdout, new RegExp(`^UPSTREAM +SET UP +STATE [^]*\nfal +\\w+ +${state} `));
+  }
+});
+
 test('upstream list shows when an upstream last failed, and which of its models are paused', async (t) => {
   const { database, env } = await databaseFor(t);
   const place = placeBefore(t, await standIns(t));
@@ -162,7 +178,7 @@ test('upstream list shows when an upstream last failed, and which of its models 
       `\nfal +yes .* 1 model +1 +${at} +fal-ai/well: busy\n {2}fal-ai/gone +5 min +1 +${at} +fal-ai/gone: model\n`,
     ),
   );
-  assert.match(human.stdout, /\nreplicate +yes +REPLICATE_API_TOKEN +0 +- +0 +- +0 +- +-\n/);
+  assert.match(human.stdout, /\nreplicate +yes +on +REPLICATE_API_TOKEN +0 +- +0 +- +0 +- +-\n/);
 });
 
 test('upstream test ends the pause for a refused key; upstream resume ends any pause', async (t) => {
@@ -338,8 +354,11 @@ inLong(
     assert.equal(set.code, 0, set.stderr);
     assert.deepEqual(await listed(), { fal: [true, 'stored'], ...others });
     const human = await place.run(['upstream', 'list'], env);
-    assert.match(human.stdout, /^UPSTREAM +SET UP +KEY FROM +WAITING[^]*\nfal +yes +stored +0 /);
-    assert.match(human.stdout, /\nsandbox +yes +- +0 /);
+    assert.match(
+      human.stdout,
+      /^UPSTREAM +SET UP +STATE +KEY FROM +WAITING[^]*\nfal +yes +on +stored +0 /,
+    );
+    assert.match(human.stdout, /\nsandbox +yes +on +- +0 /);
     const tested = await place.run(['upstream', 'test', 'fal'], env);
     assert.match(tested.stdout, /credential +taken/);
     assert.equal(tested.code, 0, tested.stdout);

@@ -376,6 +376,7 @@ describe('beside a running service', () => {
         name: 'sandbox',
         last_why: null,
         set_up: true,
+        state: 'on',
         reason: null,
         key_from: null,
         waiting: 0,
@@ -385,7 +386,10 @@ describe('beside a running service', () => {
         paused_models: [],
         keys: [],
       });
-      assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +- +0 +- +0 +- /);
+      assert.match(
+        await human('upstream', 'list'),
+        /^UPSTREAM [^]*\nsandbox +yes +on +- +0 +- +0 +- /,
+      );
 
       const of = ['request', 'list', '--account', 'look@example.com'];
       const ids = async (...more: string[]) =>
