@@ -17,6 +17,8 @@ const errors: [error: object, why: string][] = [
   [{ code: 1008, message: 'insufficient balance' }, 'account'],
   [{ code: 'Arrearage', message: 'Access denied, please make sure' }, 'account'],
   [{ code: 1002, message: 'rate limit' }, 'busy'],
+  [{ code: 'slow_down', message: 'Please slow down.' }, 'busy'],
+  [{ type: 'usage_limit_reached', message: 'The usage limit has been reached' }, 'busy'],
   [{ code: 2013, message: 'the proxy lost its peer' }, 'unknown'],
   [{ message: 'metadata.billing: too much' }, 'unknown'],
   [{ message: 'litellm.RateLimitError: limit reached' }, 'busy'],

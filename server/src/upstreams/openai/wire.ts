@@ -182,12 +182,12 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   ],
   [
     429,
-    /rate_?limit|throttl|too_?many_?requests|request_?limit|resource_?exhausted|quota_?exceeded|daily_?limit/i,
+    /rate_?limit|throttl|too_?many_?requests|request_?limit|usage_?limit|resource_?exhausted|quota_?exceeded|daily_?limit/i,
     /^(\w+ )?rate limit|^(\w+ )?quota (has been )?exceeded|^out of call volume quota|^([\w']+ ){1,3}(exceeded|reached|hit) (your|the|a) (\w+ ){0,3}(quota|rate limit|usage limit)\b|^too many (requests|tokens( per|, please wait))|^(open api \w+ request|tokens per \w+) limit|^this request exceeds the limit of \d+ tokens per/i,
   ],
   [
     503,
-    /overloaded|unavailable|capacity_exceeded|not_?ready|engine_?dead/i,
+    /overloaded|slow_?down|unavailable|capacity_exceeded|not_?ready|engine_?dead/i,
     /^over capacity|^upstream service unavailable|访问量过大|负载已饱和|^the model has crashed|^request id \S+ (is )?already running/i,
   ],
 ];
@@ -264,7 +264,8 @@ function numbered(code: unknown): number | undefined {
 /** The status that an error states or means; otherwise 500, which proves nothing. */
 function statusOf(error: unknown): number {
   if (!isObject(error)) return 500;
-  const codes = [error.code, error.http_code, error.status_code, error.statusCode].map(Number);
+  const { code: own, status, http_code, status_code, statusCode } = error;
+  const codes = [own, http_code, status_code, statusCode, status].map(Number);
   const code = codes.find((each) => Number.isInteger(each) && each >= 400 && each < 600);
   if (code !== undefined) return code;
   const stated =
