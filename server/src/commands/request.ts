@@ -207,7 +207,7 @@ function requireId(requestId: string): string {
 function notThere(requestId: string): CommandFailed {
   if (/^req_/i.test(requestId))
     return new CommandFailed(
-      `No request was made by the call ${requestId}. If the call was refused, the log has its line.`,
+      `No request was made by the call ${requestId}. If it was refused, "farebox request refused" may list it, and the log has its line.`,
     );
   return new CommandFailed(
     `There is no request with the id ${requestId}. "farebox request list" shows the newest.`,
