@@ -1,5 +1,6 @@
 /** The operator's verbs beside a running service. */
 import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
 import { isLong } from '../kit/long.ts';
 import {
   assertNoPostgres,
@@ -34,20 +35,25 @@ export interface VerbBench {
   newKey(email: string, ...options: string[]): Promise<Record<string, any>>;
   /** The HTTP status of a call with the key. */
   status(key: string): Promise<number>;
-  /** Proves the books and ends the service. */
-  stop(): Promise<void>;
 }
 
 /**
- * Starts the service; in the long form on the embedded database, where each command opens three
- * more connections. serve.test.ts runs a verb beside an embedded service.
+ * The service of a suite, started before its first test; after the last one its books are proved and
+ * it ends. In the long form it is on the embedded database, where each command opens three more
+ * connections. serve.test.ts runs a verb beside an embedded service.
  */
-export async function besideService(): Promise<VerbBench> {
+export function besideService(): VerbBench {
   const cleanings: (() => Promise<void>)[] = [];
   const t = { after: (clean: () => Promise<void>) => void cleanings.push(clean) };
-  const place = placeFor(t, isLong ? {} : { ...(await databaseFor(t)).env, ...ofCompany });
-  const service = await place.start(isLong ? ['serve', '--embedded'] : ['serve']);
-  const postgres = place.postgresPid();
+  const place = {} as Place;
+  const service = {} as RunningService;
+  let postgres: number | null;
+  before(async () => {
+    const env = isLong ? {} : { ...(await databaseFor(t)).env, ...ofCompany };
+    Object.assign(place, placeFor(t, env));
+    Object.assign(service, await place.start(isLong ? ['serve', '--embedded'] : ['serve']));
+    postgres = place.postgresPid();
+  });
   const run = (...args: string[]) => place.run([...args, '--json']);
   const said = async (...args: string[]) => {
     const ran = await run(...args);
@@ -67,7 +73,7 @@ export async function besideService(): Promise<VerbBench> {
     said('key', 'create', '--account', email, ...options);
   const status = async (key: string) =>
     (await call(service.base, 'GET', '/v1/requests', key)).status;
-  const stop = async () => {
+  after(async () => {
     try {
       const { json } = await run('audit');
       assert.deepEqual([json.ok, json.violations], [true, []]);
@@ -78,8 +84,8 @@ export async function besideService(): Promise<VerbBench> {
     } finally {
       for (const clean of cleanings) await clean();
     }
-  };
-  return { place, service, run, said, human, account, newKey, status, stop };
+  });
+  return { place, service, run, said, human, account, newKey, status };
 }
 
 export type Refusal = [args: string[], says: RegExp];

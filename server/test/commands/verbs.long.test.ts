@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { assertNoPostgres, assertSaid, placeFor, reaches, submit } from './cli.ts';
-import { assertRefused, besideService, type VerbBench, type Refusal } from './verbs-kit.ts';
+import { assertRefused, besideService, type Refusal } from './verbs-kit.ts';
 
 describe('with no service running', () => {
   test('verbs at the same time share one database, and the last one stops it', async (t) => {
@@ -34,19 +34,8 @@ describe('with no service running', () => {
 });
 
 describe('beside a running service', () => {
-  let beside: VerbBench;
-  let service: VerbBench['service'];
-  let place: VerbBench['place'];
-  let run: VerbBench['run'];
-  let said: VerbBench['said'];
-  let human: VerbBench['human'];
-  let account: VerbBench['account'];
-  let newKey: VerbBench['newKey'];
-  before(async () => {
-    beside = await besideService();
-    ({ service, place, run, said, human, account, newKey } = beside);
-  });
-  after(() => beside.stop());
+  const beside = besideService();
+  const { service, place, run, said, human, account, newKey } = beside;
 
   test('request show shows the refused start that ended a request, its cost and reason', async () => {
     await account('refused@example.com');

@@ -9,7 +9,7 @@ import { isUuid } from '../../src/lib/id.ts';
 import { rawSql, sql } from '../../src/lib/sql/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { inLong, inShort, isLong } from '../kit/long.ts';
-import { assertRefused, besideService, cents, type VerbBench, type Refusal } from './verbs-kit.ts';
+import { assertRefused, besideService, cents, type Refusal } from './verbs-kit.ts';
 import {
   assertNoPostgres,
   assertSaid,
@@ -148,20 +148,8 @@ describe('with no service running', () => {
 });
 
 describe('beside a running service', () => {
-  let beside: VerbBench;
-  let service: VerbBench['service'];
-  let place: VerbBench['place'];
-  let run: VerbBench['run'];
-  let said: VerbBench['said'];
-  let human: VerbBench['human'];
-  let account: VerbBench['account'];
-  let newKey: VerbBench['newKey'];
-  let status: VerbBench['status'];
-  before(async () => {
-    beside = await besideService();
-    ({ service, place, run, said, human, account, newKey, status } = beside);
-  });
-  after(() => beside.stop());
+  const beside = besideService();
+  const { service, place, run, said, human, account, newKey, status } = beside;
 
   test('a production start has no account of its own making', async () => {
     assert.deepEqual(await said('account', 'list'), { data: [], total: 0 });

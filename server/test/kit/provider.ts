@@ -6,6 +6,8 @@ import Provider, { type ClientMetadata, type Configuration } from 'oidc-provider
 /** An identity provider on this machine that signs in the person a test names, without asking. */
 export interface IdentityProvider {
   issuer: string;
+  /** The settings of a service that uses it. */
+  env: Record<string, string>;
   /** The claims of the person at the browser. */
   claims: Record<string, unknown> & { sub: string };
   /** Follows the redirects through the provider. Returns the last address of our pages. */
@@ -26,6 +28,11 @@ export async function openProvider(
   const issuer = `http://127.0.0.1:${port}`;
   const own: IdentityProvider = {
     issuer,
+    env: {
+      FAREBOX_OIDC_ISSUER: issuer,
+      FAREBOX_OIDC_CLIENT_ID: client.id,
+      FAREBOX_OIDC_CLIENT_SECRET: client.secret,
+    },
     claims: { sub: 'nobody' },
     follow,
     close: () =>

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { barriers, openBrowser, phone, picture, visitor, withoutBrowser } from '../browser.ts';
 import { openPost, type Post } from '../../../server/test/kit/post.ts';
-import { client, openProvider, type IdentityProvider } from '../../../server/test/kit/provider.ts';
+import { openProvider, type IdentityProvider } from '../../../server/test/kit/provider.ts';
 import type { Service } from '../../../server/test/kit/service.ts';
 import { until } from '../../../server/test/kit/until.ts';
 import { originOf, password, person, startWebService } from '../../../server/test/kit/web.ts';
@@ -19,9 +19,7 @@ describe('signing in by a provider or e-mail', { skip: withoutBrowser() ?? false
     [provider, post, browser] = await Promise.all([openProvider(), openPost(), openBrowser()]);
     service = await startWebService({
       env: {
-        FAREBOX_OIDC_ISSUER: provider.issuer,
-        FAREBOX_OIDC_CLIENT_ID: client.id,
-        FAREBOX_OIDC_CLIENT_SECRET: client.secret,
+        ...provider.env,
         FAREBOX_OIDC_NAME: 'Sign in with Acme',
         FAREBOX_SMTP_URL: post.url,
       },

@@ -5,7 +5,7 @@ import { newId } from '../../../src/lib/id.ts';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { placeFor } from '../../commands/cli.ts';
 import { operatorKey } from '../operator/world.ts';
-import { client, openProvider, type IdentityProvider } from '../../kit/provider.ts';
+import { openProvider, type IdentityProvider } from '../../kit/provider.ts';
 import type { Reply } from '../../kit/service.ts';
 import {
   before,
@@ -26,14 +26,7 @@ let account_id: string;
 let key: string;
 const { service } = withWebService(async (use) => {
   provider = use(await openProvider());
-  return {
-    env: {
-      FAREBOX_OIDC_ISSUER: provider.issuer,
-      FAREBOX_OIDC_CLIENT_ID: client.id,
-      FAREBOX_OIDC_CLIENT_SECRET: client.secret,
-      FAREBOX_SMTP_URL: 'smtp://127.0.0.1:9',
-    },
-  };
+  return { env: { ...provider.env, FAREBOX_SMTP_URL: 'smtp://127.0.0.1:9' } };
 });
 before(async () => {
   operator = await operatorOf(service);

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { newId } from '../../../src/lib/id.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
 import { invite, resetLink } from '../../../src/operations/accounts/person.ts';
-import { client, openProvider, type IdentityProvider } from '../../kit/provider.ts';
+import { openProvider, type IdentityProvider } from '../../kit/provider.ts';
 import { openPost, type Post } from '../../kit/post.ts';
 import type { TestAccount } from '../../kit/service.ts';
 import {
@@ -22,14 +22,7 @@ let post: Post;
 const { service } = withWebService(async (use) => {
   provider = use(await openProvider());
   post = use(await openPost());
-  return {
-    env: {
-      FAREBOX_OIDC_ISSUER: provider.issuer,
-      FAREBOX_OIDC_CLIENT_ID: client.id,
-      FAREBOX_OIDC_CLIENT_SECRET: client.secret,
-      FAREBOX_SMTP_URL: post.url,
-    },
-  };
+  return { env: { ...provider.env, FAREBOX_SMTP_URL: post.url } };
 });
 
 const run = (text: string, values: unknown[]) => service.db.run(rawSql(text, values));

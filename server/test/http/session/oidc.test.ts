@@ -21,18 +21,13 @@ let closed: Service;
 let byInvitation: Service;
 const { service: open } = withWebService(async (use) => {
   provider = use(await openProvider());
-  return { env: envOf(provider.issuer) };
+  return { env: provider.env };
 });
 before(async () => {
   closed = await also({ FAREBOX_SIGN_UP: 'closed' });
   byInvitation = await also({ FAREBOX_SIGN_UP: 'invite' });
 });
 
-const envOf = (issuer: string) => ({
-  FAREBOX_OIDC_ISSUER: issuer,
-  FAREBOX_OIDC_CLIENT_ID: client.id,
-  FAREBOX_OIDC_CLIENT_SECRET: client.secret,
-});
 /** The same database with other settings. */
 async function also(env: Record<string, string>): Promise<Service> {
   return { ...open, app: (await open.another(env)).app };
@@ -245,7 +240,7 @@ describe('the way to the provider and back', () => {
     const away = await openProvider();
     const port = Number(new URL(away.issuer).port);
     await away.close();
-    const service = await also(envOf(away.issuer));
+    const service = await also(away.env);
     const ada = await person(open);
     assert.equal((await visitorOf(service, ada.id, ada.email).signIn()).status, 200);
     assert.equal((await social(stranger(service))).status, 404);
@@ -263,7 +258,7 @@ describe('an ID token without the way to the provider and back', () => {
   let service: Service;
   before(async () => {
     speaking = await openProvider(0, claimsInToken);
-    service = await also(envOf(speaking.issuer));
+    service = await also(speaking.env);
   });
   after(() => speaking.close());
 
