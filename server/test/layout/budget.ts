@@ -17,7 +17,7 @@ export const budgets: Record<string, number> = {
   'server/src/http': 21_730,
   'server/src/ledger': 3_380,
   'server/src/lib': 6_860,
-  'server/src/operations': 8_560,
+  'server/src/operations': 8_550,
   'server/src/storage': 2_490,
   'server/src/upstreams': 11_640,
   'server/src/worker': 4_230,
@@ -30,7 +30,7 @@ export const budgets: Record<string, number> = {
  * All rooms of a workspace together, so that they do not creep up one by one; about 1 % above their
  * lines, too. The pages, the client and the tests are one room each.
  */
-export const ceilings: Record<string, number> = { 'server/src': 99_780 };
+export const ceilings: Record<string, number> = { 'server/src': 99_680 };
 
 /** Written by `npm run generate`, or mostly data. */
 const uncounted = /^(client\/src\/types\.ts|web\/src\/api-types\.ts|server\/test\/wild\/.*)$/;
