@@ -127,7 +127,7 @@ interface PathIds {
  * No key decides who runs the service, because a key may leak, and no operator who is not an owner
  * of it. Throws `Refusal`.
  */
-export async function spareOperators(
+export async function demandNotOperators(
   { params }: FastifyRequest,
   { scopes }: OperatorAsker,
   { spares }: SpareRule,
@@ -137,10 +137,10 @@ export async function spareOperators(
   const { account_id, key_id, person_id } = params as PathIds;
   const named = { account_id: idIn(account_id), key_id: idIn(key_id), person_id: idIn(person_id) };
   // guard: keys-leave-operators
-  if (await isOfOperators(db, named)) throw ofOperators(person_id !== undefined);
+  if (await isOfOperators(db, named)) throw operatorAccountRefusal(person_id !== undefined);
 }
 
-export function ofOperators(isPerson: boolean): Refusal {
+export function operatorAccountRefusal(isPerson: boolean): Refusal {
   return new Refusal(
     isPerson
       ? 'Only an owner of the service can do this to somebody of an operator account. Keys cannot.'

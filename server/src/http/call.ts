@@ -23,7 +23,11 @@ export function callerIdOf({ raw }: Pick<FastifyRequest, 'raw'>): string | null 
 }
 
 /** Notes the model that a call asks for, if there is one with this id. */
-export function asksFor(req: FastifyRequest, id: unknown, { catalog }: CatalogDeps): void {
+export function recordModelForLog(
+  req: FastifyRequest,
+  id: unknown,
+  { catalog }: CatalogDeps,
+): void {
   if (typeof id === 'string' && catalog().models.has(id)) req.model_id = id;
 }
 

@@ -99,7 +99,7 @@ function cutStalled(
 }
 
 /** Resolves to true once all earlier replies of the connection are sent, to false if it closes. */
-export function mayWrite(raw: ServerResponse): Promise<boolean> {
+export function waitToReply(raw: ServerResponse): Promise<boolean> {
   if (raw.destroyed || raw.socket !== null) return Promise.resolve(!raw.destroyed);
   return new Promise((resolve) => {
     raw.once('socket', () => resolve(true));

@@ -65,7 +65,7 @@ export function addShareGauges({
  * owner, until the database is done. If the caller of a GET leaves, it gives up waiting, and a
  * statement that has begun is ended.
  */
-export function ofCall<Deps extends HttpDeps>(
+export function withOwnerShare<Deps extends HttpDeps>(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: Deps,
@@ -149,7 +149,7 @@ function stay(req: FastifyRequest): void {
 }
 
 /** Runs a call of the sign-in library, which takes its connections itself, or sets a password. */
-export function inSignIn<T>(
+export function runSignIn<T>(
   req: FastifyRequest,
   { signIns, metrics }: ShareDeps,
   work: () => Promise<T>,
@@ -161,7 +161,7 @@ export function inSignIn<T>(
  * Runs a sum, which may read very many rows. An owner makes one at a time. Its statements wait as
  * long as it takes.
  */
-export function inSum<T>(
+export function runSum<T>(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: ShareDeps,

@@ -3,7 +3,7 @@ import type { ApiError } from '../core/errors.ts';
 import { reasons } from '../core/reasons.ts';
 import { isUuid } from '../lib/id.ts';
 import { fieldOf } from '../lib/unknown.ts';
-import { asksFor } from './call.ts';
+import { recordModelForLog } from './call.ts';
 import type { RequestDeps } from './deps.ts';
 import { asApiError } from './errors.ts';
 
@@ -14,7 +14,7 @@ export function noteRefusal(thrown: unknown, req: FastifyRequest, deps: RequestD
   if (!caller || route.startsWith('/api/')) return;
   const error = asApiError(thrown);
   // A key whose calls are refused for their rate is refused before the model is read.
-  if (req.model_id === undefined) asksFor(req, fieldOf(req.params, '*'), deps);
+  if (req.model_id === undefined) recordModelForLog(req, fieldOf(req.params, '*'), deps);
   deps.refusals.note({
     account_id: caller.account_id,
     key_id: caller.key_id,

@@ -13,17 +13,17 @@ import { callerAddress, networkOf } from '../lib/caller-address.ts';
 import { newId } from '../lib/id.ts';
 import { headerValues } from '../lib/outbound/headers.ts';
 import { toItsEnd } from './call.ts';
-import { authenticate, authenticateOperator, spareOperators } from './auth.ts';
+import { authenticate, authenticateOperator, demandNotOperators } from './auth.ts';
 import { withTopUp } from './api/top-up.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
-import { ofCall } from './database-share.ts';
+import { withOwnerShare } from './database-share.ts';
 import type { Handler, HttpDeps, KeyedRequest } from './deps.ts';
 import { compressReplies } from './compress.ts';
 import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
 import { isOutside, logAtEnd, logCalls, rewriteMethod } from './call-log.ts';
-import { nothingAt, notOfferedAt } from './nowhere.ts';
+import { noRouteMessage, notOfferedAt } from './missing-route.ts';
 import { noteRefusal } from './refused-calls.ts';
 import type { Row } from './row.ts';
 import { mountWeb } from './session/mount.ts';
@@ -99,14 +99,15 @@ export function createServer(
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(async (error, req, reply) => {
     noteRefusal(error, req, deps);
-    return sendError(await withTopUp(error, ofCall(req, reply, deps), req), req, reply);
+    return sendError(await withTopUp(error, withOwnerShare(req, reply, deps), req), req, reply);
   });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
     // Browsers get a page instead of JSON, and caches must not mix the two answers.
     reply.headers({ vary: 'accept', ...noStore });
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
-    return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
+    const message = noRouteMessage(req, known);
+    return sendError(new ApiError('not_found', { message }), req, reply);
   });
   if (deps.tracer) traceCalls(app, deps.tracer);
   logCalls(app, logger);
@@ -245,7 +246,7 @@ function mount(app: FastifyInstance, table: Row[], deps: HttpDeps): void {
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url,
       ...(judge && { onRequest: toItsEnd(judge) }),
-      handler: toItsEnd((req, reply) => route.handle(req, reply, ofCall(req, reply, deps))),
+      handler: toItsEnd((req, reply) => route.handle(req, reply, withOwnerShare(req, reply, deps))),
       // Fastify's own HEAD route would announce an empty body, whatever the handler's headers say.
       exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -288,17 +289,17 @@ function judgeOf(route: Row, deps: HttpDeps): Handler | null {
   if (route.who === 'operator')
     return async (req, reply) => {
       reply.headers(noStore);
-      const own = ofCall(req, reply, deps);
+      const own = withOwnerShare(req, reply, deps);
       const operator = await authenticateOperator(req, reply, route.scope, own);
       // The call takes its slot from the share of its operator key.
       req.belongsTo(operator.by.operator_key_id);
-      await spareOperators(req, operator, route, own);
+      await demandNotOperators(req, operator, route, own);
       Object.assign(req, { operator });
     };
   if (route.who === 'key')
     return async (req, reply) => {
       reply.headers(noStore);
-      const judged = authenticate(req, reply, ofCall(req, reply, deps), route.scope);
+      const judged = authenticate(req, reply, withOwnerShare(req, reply, deps), route.scope);
       route.prefetch?.(req, deps);
       const { caller, grant } = await judged;
       req.belongsTo(caller.account_id);

@@ -8,7 +8,7 @@ import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-jso
 import { quoteChat } from '../../operations/requests/submit-chat.ts';
 import type { Spender } from '../../db/accounts/callers.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
-import { asksFor } from '../call.ts';
+import { recordModelForLog } from '../call.ts';
 import type { FileDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { Estimate, EstimateRequest } from './model-schema.ts';
@@ -22,7 +22,7 @@ const shapes = { rawBody: EstimateRequest, reply: Estimate };
 export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const model = findModel(deps.catalog(), body.model_id);
-  asksFor(req, model.id, deps);
+  recordModelForLog(req, model.id, deps);
   demandModel(req.caller, model.id, 'model_id');
   const input = body.input ?? {};
   if (!isObject(input)) {

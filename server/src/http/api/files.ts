@@ -31,7 +31,7 @@ import {
   type FormFile,
   type UploadForm,
 } from './form-file.ts';
-import { holder, sendStored, signedLink } from './stored.ts';
+import { authorizeDownload, sendStored, signedLink } from './stored.ts';
 
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
 const acceptedNames = typeNames((type) => accepted.test(type));
@@ -63,7 +63,7 @@ export const uploadForm = s.object({
 export const upload = keyedEndpoint(
   { reply: UploadedFile },
   async ({ req, reply }, deps: FileDeps) => {
-    const { row, form } = await store(newFile(req.caller.account_id), req, reply, deps);
+    const { row, form } = await receiveUpload(newFile(req.caller.account_id), req, reply, deps);
     return { ...viewOf(row), ...(form && askedIn(form, row, reply)) };
   },
 );
@@ -89,7 +89,7 @@ interface StoredFile {
 /**
  * Stores the body as this file. The storage key must be new, because a failure removes its bytes.
  */
-export async function store(
+export async function receiveUpload(
   file: NewFile,
   req: FastifyRequest,
   reply: FastifyReply,
@@ -139,9 +139,9 @@ async function take(
   if (length > maxBytes + (boundary === null ? 0 : besideMaxBytes)) throw tooLarge(maxBytes);
   const { body } = req;
   if (!(body instanceof Readable)) throw emptyBody();
-  assertSpace(deps);
+  demandDiskSpace(deps);
   // If the call gives no length, the length is checked again once all bytes have come.
-  const max_bytes = await assertRoom(file.account_id, length || 1, deps);
+  const max_bytes = await requireFileQuota(file.account_id, length || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
   // Destroying a refused body would block its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
@@ -157,21 +157,21 @@ async function take(
     const metadata = form && metadataOf(form, fields);
     return { content_type: await typeOfStored(file, sniffed, told, bounds), metadata };
   };
-  const row = await keep(file, facts, stream, max_bytes, deps);
+  const row = await storeBytes(file, facts, stream, max_bytes, deps);
   reply.code(201);
   return { row, form };
 }
 
 /** The fields of OpenAI's own reply. */
 function askedIn(form: FormFile, { id, size }: files.FileRow, reply: FastifyReply) {
-  tellIgnored(form, 'purpose', reply);
+  setIgnoredHeader(form, 'purpose', reply);
   const { filename, texts } = form;
   const purpose = texts.get('purpose') || 'user_data';
   return { id: fileId(id), object: 'file', bytes: size, filename, purpose } as const;
 }
 
 /** Names the texts of the form besides the one that counts. */
-export function tellIgnored({ texts }: FormFile, known: string, reply: FastifyReply): void {
+export function setIgnoredHeader({ texts }: FormFile, known: string, reply: FastifyReply): void {
   const names = [...texts.keys()].map((name) => name.replace(/\[.*/, ''));
   const ignored = namesInHeader([...new Set(names)].filter((name) => name !== known));
   if (ignored.length > 0) reply.header('x-ignored-fields', ignored.join(', '));
@@ -219,7 +219,7 @@ function typeOfStored(
  * Stores the bytes, if the account's files take no more than `max_bytes` together. `facts` is
  * called once they are stored.
  */
-export async function keep(
+export async function storeBytes(
   file: NewFile,
   facts: () => Promise<Pick<files.FileRow, 'content_type' | 'metadata'>>,
   bytes: Bytes,
@@ -273,7 +273,7 @@ async function record(row: Parameters<typeof files.insert>[1], deps: CallDeps) {
   throw noRoom(await files.readFilesHeld(deps.db, row.account_id, row.max_files), row);
 }
 
-export function assertSpace(deps: RequestDeps): void {
+export function demandDiskSpace(deps: RequestDeps): void {
   const why = deps.blocked(true);
   if (why !== null) throw new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
 }
@@ -281,7 +281,7 @@ export function assertSpace(deps: RequestDeps): void {
 /** Stops an upload when the space runs low, even if there was room when it began. */
 async function* whileSpace(stream: Bytes, deps: RequestDeps): Bytes {
   for await (const chunk of stream) {
-    assertSpace(deps);
+    demandDiskSpace(deps);
     yield chunk;
   }
 }
@@ -307,7 +307,7 @@ const spareBytes = 512 * 1024 * 1024;
  * bytes that the account's files may take: its limit, or half the sum of its files and the usable
  * free space if that is less.
  */
-export async function assertRoom(
+export async function requireFileQuota(
   account_id: string,
   size: number,
   deps: FileDeps,
@@ -373,7 +373,7 @@ const readShapes = { params: ['file_id'], rawQuery: signedLink } as const;
  */
 export const read = openEndpoint(readShapes, async ({ req, reply }, deps: FileDeps) => {
   const id = parseFileId(req.params.file_id);
-  const account = await holder(req, reply, deps, (link) =>
+  const account = await authorizeDownload(req, reply, deps, (link) =>
     id === null ? 'invalid' : verifyFile(deps.secrets, { ...link, id }),
   );
   return sendFile(req, reply, id, account, deps);

@@ -13,7 +13,7 @@ import { withShareRefusals } from '../overload.ts';
 import { outputsDeleted } from '../requests/status.ts';
 import * as s from '../schemas/schema.ts';
 import { matches } from './cached.ts';
-import { holder, sendStored, signedLink, storedHeaders } from './stored.ts';
+import { authorizeDownload, sendStored, signedLink, storedHeaders } from './stored.ts';
 
 const shapes = {
   params: ['request_id', 'index'],
@@ -34,7 +34,7 @@ export const read = openEndpoint(shapes, async ({ req, reply, query }, deps) => 
   // Links are signed over the id in lower case, however the path spells it.
   const request_id = idText.toLowerCase();
   const index = /^(0|[1-9]\d{0,5})$/.test(indexText) ? Number(indexText) : -1;
-  const account = await holder(req, reply, deps, (link) =>
+  const account = await authorizeDownload(req, reply, deps, (link) =>
     verify(deps.secrets, { ...link, request_id, index }),
   );
   if (!isUuid(request_id) || index < 0) throw new ApiError('not_found');

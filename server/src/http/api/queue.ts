@@ -7,7 +7,7 @@ import { namesInHeader } from '../../lib/outbound/headers.ts';
 import type { SubmitResult } from '../../operations/requests/admit.ts';
 import { submitJob, type WantedJob } from '../../operations/requests/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
-import { asksFor, jobHeaders, traceCall } from '../call.ts';
+import { recordModelForLog, jobHeaders, traceCall } from '../call.ts';
 import type { HttpDeps, KeyedRequest } from '../deps.ts';
 import { preferredWait } from '../prefer.ts';
 import * as s from '../schemas/schema.ts';
@@ -44,7 +44,7 @@ export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const done = await doneWithin(waitSeconds, submitted.request_id, req, deps);
   if (done !== null) {
     reply.header('preference-applied', 'wait');
-    tellCharge(reply, done.row, submitted);
+    setChargeHeader(reply, done.row, submitted);
     return done.output;
   }
   reply.code(submitted.replayed ? 200 : 202);
@@ -52,7 +52,7 @@ export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
 });
 
 /** Sends the charge of this call: a repeat of an earlier call costs nothing. */
-export function tellCharge(
+export function setChargeHeader(
   reply: FastifyReply,
   { charged_usd_micro }: CardRow,
   { replayed }: SubmitResult,
@@ -89,17 +89,17 @@ export async function enqueue(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<SubmitResult> {
-  asksFor(req, asked.model_id, deps);
+  recordModelForLog(req, asked.model_id, deps);
   const headers = jobHeaders(req, deps);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const wanted = { ...asked, ...headers, caller: req.caller, body, call: traceCall(req, reply) };
   const submitted = await submitJob(wanted, deps);
-  tellSubmit(reply, submitted);
+  setSubmitHeaders(reply, submitted);
   return submitted;
 }
 
 /** Tells about the submit in headers, because the body may be an output or an error. */
-export function tellSubmit(
+export function setSubmitHeaders(
   reply: FastifyReply,
   { replayed, unknown_inputs }: SubmitResult,
   others: string[] = [],

@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import { objectOf } from '../../lib/json.ts';
 import { authenticate, keyHeaders } from '../auth.ts';
 import { challenge } from '../errors.ts';
-import { mayWrite } from '../connections.ts';
+import { waitToReply } from '../connections.ts';
 import type { FileDeps, RequestDeps } from '../deps.ts';
 import * as s from '../schemas/schema.ts';
 import { matches } from './cached.ts';
@@ -46,7 +46,7 @@ const inline =
   /^(image\/(png|jpeg|webp|gif|avif|bmp)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
 
 /** Returns null if the signature allows the download, otherwise the account of the key. */
-export async function holder(
+export async function authorizeDownload(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: RequestDeps,
@@ -141,7 +141,7 @@ export async function sendStored(
   if (req.method === 'HEAD') return reply.send();
   // Node begins all pipelined calls of a connection at once, and bytes that are written before the
   // earlier replies are sent wait in memory.
-  if (!(await mayWrite(reply.raw))) return reply.hijack();
+  if (!(await waitToReply(reply.raw))) return reply.hijack();
   const stream = await deps.storage.open(storage_key, part);
   if (stream === null) throw missing(storage_key);
   return reply.send(Readable.from(stream, { objectMode: false }));

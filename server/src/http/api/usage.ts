@@ -9,7 +9,7 @@ import {
 import { objectOf } from '../../lib/json.ts';
 import { readWithin } from '../../lib/sql/time-limit.ts';
 import { rollUpUsage } from '../../operations/accounts/roll-up.ts';
-import { inSum } from '../database-share.ts';
+import { runSum } from '../database-share.ts';
 import type { CallDeps, ShareDeps } from '../deps.ts';
 import * as s from '../schemas/schema.ts';
 import {
@@ -79,7 +79,7 @@ export const usage = keyedEndpoint(
       above: requireValues(query.cursor, by.length + names.length),
       limit: query.limit + 1,
     };
-    const rows = await inSum(req, reply, deps, () => sumUp(deps, asked));
+    const rows = await runSum(req, reply, deps, () => sumUp(deps, asked));
     const lines = rows.map((row) => ({ ...row, requests: row.completed + row.failed }));
     return usagePageFrom(lines, query.limit, (line) => [
       ...by.map((group) => line[fields[group]]),

@@ -5,7 +5,7 @@ import * as spend from '../../db/accounts/spend.ts';
 import * as deliveries from '../../db/requests/deliveries.ts';
 import { rollUpSpend } from '../../operations/accounts/roll-up.ts';
 import { KindName } from '../api/model-schema.ts';
-import { inSum } from '../database-share.ts';
+import { runSum } from '../database-share.ts';
 import { StatusName } from '../requests/schema.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
@@ -130,7 +130,7 @@ export const spending = visitEndpoint(
     const today = Math.floor(now / dayMs) * dayMs;
     const since = new Date(today - (days - 1) * dayMs);
     const earlier = new Date(since.getTime() - days * dayMs);
-    const { rows, totals } = await inSum(req, reply, deps, async () => {
+    const { rows, totals } = await runSum(req, reply, deps, async () => {
       const kept = await rollUpSpend(db, account_id, now);
       const live = kept > since ? kept : since;
       return {

@@ -16,7 +16,7 @@ import { rollUpTransfers } from '../../operations/accounts/roll-up.ts';
 import { issueReceipts } from '../../operations/accounts/receipt.ts';
 import { UnitName } from '../api/model-schema.ts';
 import { StatusName } from '../requests/schema.ts';
-import { inSum } from '../database-share.ts';
+import { runSum } from '../database-share.ts';
 import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { serialize } from '../schemas/serialize.ts';
@@ -158,7 +158,7 @@ export const totals = visitEndpoint(
   },
   async ({ req, reply, query }, deps) => {
     const { account_id } = req;
-    const sums = await inSum(req, reply, deps, async () => {
+    const sums = await runSum(req, reply, deps, async () => {
       await rollUpTransfers(deps.db, account_id, deps.settings.times.usageSumMs);
       return movementTotals(deps.db, await filterOf(account_id, query, deps));
     });

@@ -17,7 +17,7 @@ import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import { idIn } from '../ids.ts';
 import { invitationLetter } from '../session/letters.ts';
-import { mayWrite, throttle } from '../session/throttle.ts';
+import { countLetter, throttle } from '../session/throttle.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 import { Role } from '../schemas/account.ts';
 
@@ -171,7 +171,7 @@ async function write(
   { db, web }: WebDeps,
 ): Promise<boolean> {
   if (web.sendMail === null || !(await accounts.mayCauseLetters(db, account_id))) return false;
-  if (!(await mayWrite(db, to, 'notice'))) return false;
+  if (!(await countLetter(db, to, 'notice'))) return false;
   const by = session.email_verified ? session.email : null;
   return web.sendMail(invitationLetter(to, url, by)).then(
     () => true,

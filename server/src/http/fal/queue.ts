@@ -4,7 +4,7 @@ import { falAddresses, falStatus, newLines } from '../../core/request/fal.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { objectOf } from '../../lib/json.ts';
 import type { HttpDeps, KeyedRequest, RequestDeps, StreamDeps } from '../deps.ts';
-import { enqueue, tellCharge } from '../api/queue.ts';
+import { enqueue, setChargeHeader } from '../api/queue.ts';
 import * as requests from '../requests/status.ts';
 import { waitForEnd, withWaitingShare } from '../api/waiting.ts';
 import type { WithParams } from '../path.ts';
@@ -53,7 +53,7 @@ export async function run(
     if (isFinal(status)) {
       const row = (await deps.operations.card(request_id))!;
       const output = await requests.requireOutput(row, deps);
-      tellCharge(reply, row, submitted);
+      setChargeHeader(reply, row, submitted);
       return output;
     }
     throw new ApiError('request_not_ready', {

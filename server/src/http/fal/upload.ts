@@ -8,7 +8,7 @@ import { newId } from '../../lib/id.ts';
 import { objectOf } from '../../lib/json.ts';
 import { challenge } from '../errors.ts';
 import type { CallDeps, FileDeps, KeyedRequest } from '../deps.ts';
-import { store, viewOf } from '../api/files.ts';
+import { receiveUpload, viewOf } from '../api/files.ts';
 import type { WithParams } from '../path.ts';
 
 /**
@@ -52,7 +52,7 @@ export async function receive(
   if (account_id === null) throw notGood();
   // Each upload has its own storage key: a second one to this address must not touch the first.
   const storage_key = `files/${account_id}/${newId()}`;
-  const { row } = await store({ id, account_id, storage_key }, req, reply, deps);
+  const { row } = await receiveUpload({ id, account_id, storage_key }, req, reply, deps);
   // This call has no schema, by which other replies write a bigint.
   return { ...viewOf(row), size: Number(row.size) };
 }

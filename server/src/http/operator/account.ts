@@ -21,7 +21,7 @@ import { AccountKey, Ceilings, keyBounds, view as keyView } from '../keys.ts';
 import { MovementKind } from '../dashboard/statement.ts';
 import { ChainTransaction, Receipt, receiptFor, transactionOf } from '../dashboard/receipts.ts';
 import { Role, SourceName, SourceSum } from '../schemas/account.ts';
-import { inSum } from '../database-share.ts';
+import { runSum } from '../database-share.ts';
 import type { CallDeps, PaymentDeps, ShareDeps } from '../deps.ts';
 import { takeShare } from '../overload.ts';
 import { requireId } from '../ids.ts';
@@ -63,7 +63,7 @@ export const read = operatorEndpoint(
     const [key_ceilings, members, deposits, invited, keysOfAccount] = await Promise.all([
       readCeilings(db, account.id, keyBounds(deps)),
       peopleOf(db, account),
-      inSum(req, reply, deps, () =>
+      runSum(req, reply, deps, () =>
         depositSums(db, { account_id: account.id, from: null, to: null }),
       ),
       invitations.listOpen(db, account.id),

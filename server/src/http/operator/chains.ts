@@ -8,7 +8,7 @@ import { redact } from '../../lib/log.ts';
 import { findDifferingKeys } from '../../operations/deposits/deposit-address.ts';
 import { rescanChain } from '../../operations/deposits/rescan-chain.ts';
 import { resumeChain } from '../../operations/deposits/resume-chain.ts';
-import { inSum } from '../database-share.ts';
+import { runSum } from '../database-share.ts';
 import { height } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -145,7 +145,7 @@ export const sums = operatorEndpoint(
   { reply: s.object({ data: s.list(ChainSums) }) },
   async ({ req, reply }, deps: ShareDeps & PaymentDeps) => {
     const { live } = deps.chains;
-    const rows = await inSum(req, reply, deps, () => chainSums(deps.db));
+    const rows = await runSum(req, reply, deps, () => chainSums(deps.db));
     const data = [...new Set(rows.map(({ chain }) => chain))].map((chain) => {
       const found = live.find((each) => each.chain.name === chain)?.chain;
       const ofChain = rows.filter((row) => row.chain === chain);

@@ -11,7 +11,7 @@ import { requireId } from '../ids.ts';
 import { OperatorRole } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
-import { ofOperators } from '../auth.ts';
+import { operatorAccountRefusal } from '../auth.ts';
 import { requireAccountIn } from './account.ts';
 
 /** Links with which somebody may sign up and get their own account, or join an account. */
@@ -75,7 +75,8 @@ export const inviteInto = operatorAction(
     return async (db) => {
       // With the lock, the account becomes an operator's either before or after this.
       const account = await accounts.lock(db, account_id);
-      if (account.is_operator && !req.operator.scopes.includes('own')) throw ofOperators(false);
+      if (account.is_operator && !req.operator.scopes.includes('own'))
+        throw operatorAccountRefusal(false);
       if (body.operator_role !== undefined) demandOperators(account);
       const made = await inviteAs(by, db, { account_id, email: body.email, ...roles });
       return { ...made, answer: view(made.answer, deps) };

@@ -13,7 +13,7 @@ import { auditNews, logAudit } from '../../operations/audit.ts';
 import { depositSums, holdings } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { rollUpDays } from '../../operations/accounts/roll-up.ts';
-import { inSum } from '../database-share.ts';
+import { runSum } from '../database-share.ts';
 import * as s from '../schemas/schema.ts';
 import { SourceSum } from '../schemas/account.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -88,7 +88,7 @@ export const overview = operatorEndpoint(
       await Promise.all([
         revenueOf(db, days, from.toISOString()),
         listTopAccounts(db, days, topMax),
-        inSum(req, reply, deps, () =>
+        runSum(req, reply, deps, () =>
           Promise.all([depositSums(db, { from, to: null }), holdings(db), vouchers.openWorth(db)]),
         ),
         accounts.countNew(db, from),

@@ -13,7 +13,7 @@ import {
 } from '../../operations/accounts/manage-person.ts';
 import type { Author } from '../../operations/operator-action.ts';
 import { Refusal } from '../../operations/refusal.ts';
-import { ofOperators } from '../auth.ts';
+import { operatorAccountRefusal } from '../auth.ts';
 import type { CallDeps, MailDeps, OperatorAsker } from '../deps.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
 import { requireId } from '../ids.ts';
@@ -166,5 +166,5 @@ function demandOther(by: Author, { id }: people.PersonRow): void {
 /** Throws `Refusal` for a key, and for operators who are not owners of the service. */
 function demandOwn({ scopes }: OperatorAsker): void {
   // guard: owners-choose-operators
-  if (!scopes.includes('own')) throw ofOperators(true);
+  if (!scopes.includes('own')) throw operatorAccountRefusal(true);
 }

@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import { parseFileId } from '../../core/request/file-id.ts';
 import { replicateFile, replicateFiles } from '../../core/request/prediction.ts';
 import * as files from '../../db/accounts/files.ts';
-import { discard, newFile, store, tellIgnored } from '../api/files.ts';
+import { discard, newFile, receiveUpload, setIgnoredHeader } from '../api/files.ts';
 import { isForm } from '../body.ts';
 import type { CallDeps, FileDeps, KeyedRequest } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
@@ -24,8 +24,14 @@ export const create = keyedEndpoint(
         param: 'content-type',
       });
     const fields = { file: 'content', metadata: 'metadata' };
-    const { row, form } = await store(newFile(req.caller.account_id), req, reply, deps, fields);
-    tellIgnored(form!, 'metadata', reply);
+    const { row, form } = await receiveUpload(
+      newFile(req.caller.account_id),
+      req,
+      reply,
+      deps,
+      fields,
+    );
+    setIgnoredHeader(form!, 'metadata', reply);
     return replicateFile(row, deps.links);
   },
 );

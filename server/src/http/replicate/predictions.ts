@@ -11,10 +11,10 @@ import { isFilled, isGiven } from '../../core/check.ts';
 import { isObject, type Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
 import { submitJob, type CallTrace } from '../../operations/requests/submit.ts';
-import { tellSubmit } from '../api/queue.ts';
+import { setSubmitHeaders } from '../api/queue.ts';
 import { waitForEndWithin } from '../api/waiting.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
-import { asksFor, jobHeaders } from '../call.ts';
+import { recordModelForLog, jobHeaders } from '../call.ts';
 import type { CallDeps, CatalogDeps, HttpDeps, KeyedRequest, RequestDeps } from '../deps.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import { preferredWait } from '../prefer.ts';
@@ -94,7 +94,7 @@ async function predict(
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const { input, webhook, webhook_events_filter: events, version: _, stream: _s, ...others } = body;
   const { model_id, ...names } = find(body);
-  asksFor(req, model_id, deps);
+  recordModelForLog(req, model_id, deps);
   if (!isObject(input)) throw badInput('input', "is required: an object of the model's inputs");
   const wanted = {
     ...headers,
@@ -109,7 +109,10 @@ async function predict(
     throw error instanceof ApiError && error.param === 'webhook_url' ? error.at('webhook') : error;
   });
   const isTimed = req.headers['cancel-after'] !== undefined;
-  tellSubmit(reply, submitted, [...Object.keys(others), ...(isTimed ? ['Cancel-After'] : [])]);
+  setSubmitHeaders(reply, submitted, [
+    ...Object.keys(others),
+    ...(isTimed ? ['Cancel-After'] : []),
+  ]);
   await waitForEndWithin(waitSeconds, submitted.request_id, req, deps);
   const [made] = await findPredictions([submitted.request_id], deps);
   reply.code(201);

@@ -20,7 +20,7 @@ import { holdStream, mayHold } from '../event-streams.ts';
 import type { WithParams } from '../path.ts';
 import * as s from '../schemas/schema.ts';
 import type { Serializable } from '../schemas/serialize.ts';
-import { mayTry } from '../session/throttle.ts';
+import { countTry } from '../session/throttle.ts';
 import { keyedEndpoint } from '../endpoint.ts';
 import {
   CancelQuery,
@@ -228,7 +228,7 @@ function asked(request_id: string, cancel_requested_at: Date) {
 /** Limits the number of cancels: a cancel is free but leaves a row. */
 async function countCancel(account_id: string, { db, settings }: CallDeps): Promise<void> {
   const max = settings.account.cancels_an_hour;
-  if (await mayTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
+  if (await countTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
   throw new ApiError('rate_limited', {
     message: `An account may cancel at most ${max} jobs in an hour. This one was not cancelled; try again later.`,
     details: { account_cancels_limit: max },

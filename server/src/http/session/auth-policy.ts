@@ -11,7 +11,7 @@ import { createAuth, type Auth } from './auth.ts';
 import { knownDevice } from './devices.ts';
 import { handOverLetter, verificationLetter } from './letters.ts';
 import type { Oidc } from './oidc.ts';
-import { mayWrite, type LetterKind } from './throttle.ts';
+import { countLetter, type LetterKind } from './throttle.ts';
 import type { WebSettings } from './visit.ts';
 
 /** The rules of signing in and up, and the letters that they send. */
@@ -32,7 +32,7 @@ export function openPost(
   const sendMail = logged(send, log);
   const post = (letter: Letter) => void sendMail(letter).catch(() => {});
   const postToStranger = (letter: Letter, kind: LetterKind) =>
-    void mayWrite(db, letter.to, kind).then(
+    void countLetter(db, letter.to, kind).then(
       (may) => (may ? post(letter) : undefined),
       notSent(log),
     );

@@ -10,7 +10,7 @@ import {
 import * as s from '../schemas/schema.ts';
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { hasSignedUp } from './devices.ts';
-import { inSignIn } from '../database-share.ts';
+import { runSignIn } from '../database-share.ts';
 import { openPageEndpoint } from '../endpoint.ts';
 import { libraryCall } from './library-call.ts';
 import { throttle } from './throttle.ts';
@@ -80,7 +80,7 @@ export const reset = openPageEndpoint(
     if (newPassword.length > passwordMax) throw badLength('PASSWORD_TOO_LONG');
     const signed_in_id = (await findSession(req, deps))?.session.person_id ?? null;
     const link = { token, text: newPassword, signed_in_id };
-    await inSignIn(req, deps, () => setNewPassword(deps.db, link));
+    await runSignIn(req, deps, () => setNewPassword(deps.db, link));
     return { status: true as const };
   },
 );

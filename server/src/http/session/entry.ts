@@ -24,7 +24,7 @@ import { openPageEndpoint, visitEndpoint } from '../endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
 import { throttle, type Throttle } from './throttle.ts';
-import { inSignIn } from '../database-share.ts';
+import { runSignIn } from '../database-share.ts';
 import { findSession, type WebDeps } from './visit.ts';
 
 /** Calls of visitors before and right after they sign in. */
@@ -110,7 +110,7 @@ export async function auth(
   }
   const person = guesses.has(path) ? (await findSession(req, deps))?.session.person_id : null;
   if (person) await throttle(deps, 'guess', person, guessesOfPerson);
-  const response = await inSignIn(req, deps, () => deps.auth.handle(request));
+  const response = await runSignIn(req, deps, () => deps.auth.handle(request));
   if (path === '/sign-in/email' && response.ok && email !== null)
     rememberDevice(reply, email, deps);
   return passOn(response, reply);
@@ -139,7 +139,7 @@ export const signUp = openPageEndpoint(
         'Signing up needs an invitation. Ask the operator for one.',
       );
     const wanted = { ...body, token, email_verified: false, has_mail: hasMail };
-    const made = await inSignIn(req, deps, () => makePerson(deps.db, wanted));
+    const made = await runSignIn(req, deps, () => makePerson(deps.db, wanted));
     if (hasMail) rememberSignUp(reply, made.login, deps);
     // Not awaited: the time it takes would reveal which letter is sent.
     if (hasMail) {

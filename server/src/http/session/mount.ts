@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { objectOf } from '../../lib/json.ts';
 import { toItsEnd } from '../call.ts';
-import { ofCall } from '../database-share.ts';
+import { withOwnerShare } from '../database-share.ts';
 import { noStore } from '../speaks-messages.ts';
 import type { Row } from '../row.ts';
 import { pagesDir } from './pages.ts';
@@ -34,10 +34,10 @@ export function mountWeb(app: FastifyInstance, table: Row[], deps: WebDeps): voi
       onRequest: toItsEnd(async (req, reply) => {
         if (route.path.startsWith('/api/')) reply.headers(noStore);
         demandOwnOrigin(req, deps);
-        await judge(route, req, reply, ofCall(req, reply, deps));
+        await judge(route, req, reply, withOwnerShare(req, reply, deps));
         demandStorable(req);
       }),
-      handler: toItsEnd((req, reply) => route.handle(req, reply, ofCall(req, reply, deps))),
+      handler: toItsEnd((req, reply) => route.handle(req, reply, withOwnerShare(req, reply, deps))),
     });
   }
 }

@@ -22,7 +22,7 @@ export async function throttle(
   who: string,
   limit: Throttle,
 ): Promise<void> {
-  if (await mayTry(db, what, who, limit)) return;
+  if (await countTry(db, what, who, limit)) return;
   throw new ApiError('rate_limited', {
     message: 'Too many attempts. Wait a few minutes, then try again.',
     reason: 'tries_too_many',
@@ -39,14 +39,19 @@ const noticesTo = { max: 2, seconds: 3600 };
 export type LetterKind = 'way in' | 'notice';
 
 /** Counts an e-mail to this address. Returns false if it must not be sent. */
-export async function mayWrite(db: Database, to: string, kind: LetterKind): Promise<boolean> {
+export async function countLetter(db: Database, to: string, kind: LetterKind): Promise<boolean> {
   const mailbox = mailboxOf(to);
-  if (kind === 'notice' && !(await mayTry(db, 'notice to', mailbox, noticesTo))) return false;
-  return mayTry(db, 'e-mail to', mailbox, lettersTo);
+  if (kind === 'notice' && !(await countTry(db, 'notice to', mailbox, noticesTo))) return false;
+  return countTry(db, 'e-mail to', mailbox, lettersTo);
 }
 
 /** As `throttle`, but returns false instead of throwing. */
-export function mayTry(db: Database, what: string, who: string, limit: Throttle): Promise<boolean> {
+export function countTry(
+  db: Database,
+  what: string,
+  who: string,
+  limit: Throttle,
+): Promise<boolean> {
   const key = `${what} ${createHash('sha256').update(who).digest('base64url')}`;
   return people.countTry(db, { id: newId(), key, ...limit });
 }

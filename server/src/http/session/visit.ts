@@ -8,8 +8,8 @@ import * as people from '../../db/accounts/people.ts';
 import { isUuid } from '../../lib/id.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { fieldOf } from '../../lib/unknown.ts';
-import { demandScope, spareOperators } from '../auth.ts';
-import { inSignIn } from '../database-share.ts';
+import { demandScope, demandNotOperators } from '../auth.ts';
+import { runSignIn } from '../database-share.ts';
 import type { HttpDeps, SpareRule } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
 import type { Auth, Session } from './auth.ts';
@@ -77,7 +77,7 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
 
 /** The session of the caller; null: nobody is signed in. */
 export function findSession(req: FastifyRequest, deps: WebDeps): ReturnType<Auth['session']> {
-  return inSignIn(req, deps, () => deps.auth.session(fetchHeaders(req)));
+  return runSignIn(req, deps, () => deps.auth.session(fetchHeaders(req)));
 }
 
 /** The session of the caller. Throws `unauthorized`. */
@@ -139,7 +139,7 @@ export async function demandOperator(
   if (role === null) throw new ApiError('not_found');
   visit.operator = { by: { person_id, email }, scopes: rightsOf(role), role };
   demandScope(visit.operator, right);
-  await spareOperators(visit, visit.operator, spared, deps);
+  await demandNotOperators(visit, visit.operator, spared, deps);
 }
 
 export function isVisit(req: FastifyRequest): req is Visit {

@@ -7,7 +7,7 @@ import { pollAgainSeconds } from '../../core/request/views.ts';
 import { anyRequest, nextBehind, pageOn } from '../../db/requests/request-pages.ts';
 import { endOutputs } from '../../db/requests/request-steps.ts';
 import { findOutputs, type CardRow } from '../../db/requests/requests.ts';
-import { tellSubmit, webhookQuery } from '../api/queue.ts';
+import { setSubmitHeaders, webhookQuery } from '../api/queue.ts';
 import { readCards } from '../requests/read.ts';
 import {
   cancelRequest,
@@ -44,7 +44,7 @@ export const create = keyedEndpoint(
     const asked = { path: '/videos', model, translate, ...headers };
     const submitted = await submitTranslated(asked, sent, req, reply, deps);
     release();
-    tellSubmit(reply, submitted);
+    setSubmitHeaders(reply, submitted);
     // Stock clients would repeat the call after an error of what follows, and make another video.
     reply.header('x-should-retry', 'false');
     const made = await show(submitted.request_id, reply, deps);

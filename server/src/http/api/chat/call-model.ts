@@ -7,7 +7,7 @@ import type { ChatRun } from '../../../operations/requests/call-routes.ts';
 import { runChat, type ChatDeps } from '../../../operations/requests/run-chat.ts';
 import * as submits from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../../body.ts';
-import { asksFor, demandAwaited, traceCall, requestHeaders } from '../../call.ts';
+import { recordModelForLog, demandAwaited, traceCall, requestHeaders } from '../../call.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint, type Shapes } from '../../endpoint.ts';
 import { keptCompletion, replay } from './replay.ts';
@@ -51,7 +51,7 @@ async function complete(
 ): Promise<unknown> {
   const { idempotency_key, metadata } = requestHeaders(req.raw);
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  asksFor(req, body.model, deps);
+  recordModelForLog(req, body.model, deps);
   const making = traceCall(req, reply);
   const call = { path: api.path, body, read: api.read(body), metadata, making };
   const shown = { req, reply, api, call };

@@ -6,7 +6,7 @@ import { readResponsesCall } from '../../../core/apis/responses/read-call.ts';
 import { responsesWriter } from '../../../core/apis/responses/write-reply.ts';
 import { countPrompt } from '../../../operations/requests/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../../body.ts';
-import { asksFor } from '../../call.ts';
+import { recordModelForLog } from '../../call.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
 import { ErrorBody } from '../../schemas/error-schema.ts';
 import * as s from '../../schemas/schema.ts';
@@ -43,7 +43,7 @@ export const countTokens = keyedEndpoint(
   { rawBody: messages.CountRequest, reply: messages.TokenCount, failure },
   async ({ req, reply }, deps) => {
     const body = await readObject(req, reply, chatMaxBytes, deps);
-    asksFor(req, body.model, deps);
+    recordModelForLog(req, body.model, deps);
     return { input_tokens: await countPrompt(readPrompt(body), req.caller, deps) };
   },
 );

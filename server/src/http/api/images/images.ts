@@ -4,10 +4,10 @@ import type { Model } from '../../../core/catalog/catalog.ts';
 import { imagesInput, readImagesCall, type ImagesDoor } from '../../../core/request/images-call.ts';
 import { requestUrls } from '../../../core/request/views.ts';
 import { jobHeaders } from '../../call.ts';
-import { mayWrite } from '../../connections.ts';
+import { waitToReply } from '../../connections.ts';
 import type { HttpDeps, KeyedRequest } from '../../deps.ts';
 import { keyedEndpoint } from '../../endpoint.ts';
-import { tellSubmit, webhookQuery } from '../queue.ts';
+import { setSubmitHeaders, webhookQuery } from '../queue.ts';
 import type { ImageFields } from '../translated/form-files.ts';
 import { receiveBody, submitTranslated } from '../translated/submit.ts';
 import { waitForEnd, withWaitingShare } from '../waiting.ts';
@@ -43,7 +43,7 @@ async function makeImages(
     const { submitted, format } = await submitCall(req, reply, door, headers, deps);
     const { request_id, replayed } = submitted;
     // Set before the wait, so that an error has them too.
-    tellSubmit(reply, submitted);
+    setSubmitHeaders(reply, submitted);
     await waitForEnd(request_id, { waitSeconds, over, stop: deps.cutoff }, req, deps);
     const { charged, length, json } = await imagesReply(submitted, format, deps);
     reply.type('application/json; charset=utf-8').headers({
@@ -52,7 +52,7 @@ async function makeImages(
       'content-length': String(length),
     });
     // Bytes that are written before the earlier replies of the connection would wait in memory.
-    if (!(await mayWrite(reply.raw))) return reply.hijack();
+    if (!(await waitToReply(reply.raw))) return reply.hijack();
     return reply.send(Readable.from(json, { objectMode: false }));
   });
 }

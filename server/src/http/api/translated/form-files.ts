@@ -10,7 +10,7 @@ import { typeName, typeNames } from '../../../core/media/content-type.ts';
 import { describe, sniff, sniffBytes } from '../../../core/media/sniff.ts';
 import { jsonMaxBytes } from '../../body.ts';
 import type { HttpDeps } from '../../deps.ts';
-import { assertRoom, assertSpace, discard, keep, newFile } from '../files.ts';
+import { requireFileQuota, demandDiskSpace, discard, storeBytes, newFile } from '../files.ts';
 
 /** Turns a form with images into the same call in JSON. Its images become uploads. */
 
@@ -108,9 +108,9 @@ export async function storeImages(
 ): Promise<StoredImages> {
   const types: string[] = [];
   for (const image of images) types.push(await imageType(image));
-  assertSpace(deps);
+  demandDiskSpace(deps);
   const size = images.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  const max_bytes = await assertRoom(account_id, size, deps);
+  const max_bytes = await requireFileQuota(account_id, size, deps);
   const stored: { id: string; storage_key: string }[] = [];
   const remove = () => discard(stored, deps);
   const digests = new Map<string, string>();
@@ -118,7 +118,7 @@ export async function storeImages(
     for (const [i, { id, bytes }] of images.entries()) {
       const file = newFile(account_id, id);
       const facts = { content_type: types[i]!, metadata: null };
-      const { sha256 } = await keep(file, async () => facts, once(bytes), max_bytes, deps);
+      const { sha256 } = await storeBytes(file, async () => facts, once(bytes), max_bytes, deps);
       stored.push(file);
       digests.set(fileId(id), sha256);
     }

@@ -18,7 +18,7 @@ import {
   readHeldObject,
   readObject,
 } from '../../body.ts';
-import { asksFor } from '../../call.ts';
+import { recordModelForLog } from '../../call.ts';
 import type { CatalogDeps, HttpDeps, KeyedRequest } from '../../deps.ts';
 import { submitOnce } from '../../submit-once.ts';
 import { takeDataImages, withImages } from './data-files.ts';
@@ -85,7 +85,7 @@ export async function submitTranslated(
 ): Promise<SubmitResult> {
   const { caller, query } = req;
   const model = modelOf(model_id, deps);
-  asksFor(req, model.id, deps);
+  recordModelForLog(req, model.id, deps);
   demandModel(caller, model.id, 'model');
   const { input, from, metadata: inBody } = translate(model);
   const metadata = eitherMetadata(inBody, inHeader);

@@ -81,7 +81,7 @@ export function notOfferedAt(method: string, path: string): string | null {
 }
 
 /** The message for an address without a route. `known`: the addresses of the mounted routes. */
-export function nothingAt(req: FastifyRequest, known: readonly string[]): string {
+export function noRouteMessage(req: FastifyRequest, known: readonly string[]): string {
   const path = req.url.split('?')[0]!.slice(0, 200);
   if (speaksFal(req)) return `There is nothing at ${path}. ${falOffer(path)}`;
   const full = `/v1/${path.replace(/^(\/+v1(?=\/|$))+/, '').replace(/^\/+|\/+$/g, '')}`;
