@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { FileProblem } from '../core/catalog/catalog-file.ts';
 import { assembleCatalog, type Catalog } from '../core/catalog/catalog.ts';
-import { overridden, unfit, type Overrides } from '../core/catalog/override.ts';
+import { withOverride, unfit, type Overrides } from '../core/catalog/override.ts';
 import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import { contentsOf, type CatalogContents } from './contents.ts';
 import { signatureOf, unreadable } from './files.ts';
@@ -123,7 +123,7 @@ function liveCatalog(
   { usableUpstreams, define }: CatalogOptions,
 ): Catalog {
   define?.(folder.upstreams);
-  const rows = folder.rows.map((row) => overridden(row, overrides.get(row.id)));
+  const rows = folder.rows.map((row) => withOverride(row, overrides.get(row.id)));
   const { models, hidden } = assembleCatalog(rows, usableUpstreams);
   const text = JSON.stringify([...models.values()], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,

@@ -1,7 +1,7 @@
 import {
   unsupportedRows,
-  settleIds,
-  settleUpstreams,
+  withoutDuplicateIds,
+  withoutDuplicateUpstreams,
   unknownUpstreams,
   type FindUnsupported,
   type Owners,
@@ -82,8 +82,8 @@ export async function readFolder(
   const known = knownUpstreams && [...new Set([...knownUpstreams, ...judged.flatMap(definedIn)])];
   const judges = judgesOf(judged, before.upstreamOwners, unsupportedRowOf);
   const files = judged.map((each) => loadedOf(each, judges, known));
-  const ids = settleIds(files, before.owners);
-  const definitions = settleUpstreams(files, before.upstreamOwners);
+  const ids = withoutDuplicateIds(files, before.owners);
+  const definitions = withoutDuplicateUpstreams(files, before.upstreamOwners);
   const problems = files.flatMap((file) => file.problems);
   problems.push(...ids.problems, ...definitions.problems);
   if (read.length === 0) {
@@ -133,7 +133,7 @@ function judgesOf(
     const upstream = problems.length === 0 ? parsed.upstream : (old?.upstream ?? null);
     return { file, upstream };
   });
-  const { upstreams } = settleUpstreams(defined, owners);
+  const { upstreams } = withoutDuplicateUpstreams(defined, owners);
   return new Map(upstreams.map((each) => [each.name, unsupportedRowOf(each)]));
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { whyUnused, type StandbyLook } from './standby.ts';
+import { whyUnused, type StandbyState } from './standby.ts';
 
-const good: StandbyLook = { follows: true, is_ours: true, schema: 68, lag_seconds: 0 };
+const good: StandbyState = { follows: true, is_ours: true, schema: 68, lag_seconds: 0 };
 const limits = { needs: 68, lagMax: 30, isUsed: true };
 
-const rows: [Partial<StandbyLook>, Partial<typeof limits>, ReturnType<typeof whyUnused>][] = [
+const rows: [Partial<StandbyState>, Partial<typeof limits>, ReturnType<typeof whyUnused>][] = [
   [{}, {}, null],
   [{ schema: 69 }, {}, null],
   [{ follows: false }, {}, 'takes_writes'],

@@ -1,7 +1,7 @@
 /** Whether a standby may answer calls whose reply may be some seconds old. */
 
 /** The findings of a look at a database, beside a look at the primary. */
-export interface StandbyLook {
+export interface StandbyState {
   /** It follows another server, as a standby does. */
   follows: boolean;
   /** It has the primary's installation. */
@@ -23,7 +23,7 @@ export type UnusedWhy = 'takes_writes' | 'another_database' | 'older_schema' | '
  * @param needs the lowest schema number that the statements of this process need
  */
 export function whyUnused(
-  look: StandbyLook,
+  look: StandbyState,
   { needs, lagMax, isUsed }: { needs: number; lagMax: number; isUsed: boolean },
 ): UnusedWhy | null {
   // A server that was promoted goes its own way.

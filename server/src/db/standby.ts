@@ -1,4 +1,4 @@
-import type { StandbyLook } from '../core/standby.ts';
+import type { StandbyState } from '../core/standby.ts';
 import { sql, type Connection } from '../lib/sql/sql.ts';
 
 /** How far a standby is behind the primary. */
@@ -53,8 +53,8 @@ export async function listUnreadable(db: Connection): Promise<string[]> {
 export async function lookAt(
   standby: Connection,
   { lsn, at, installation }: Position,
-): Promise<StandbyLook> {
-  const [row] = await standby.run<StandbyLook>(sql`
+): Promise<StandbyState> {
+  const [row] = await standby.run<StandbyState>(sql`
     select pg_is_in_recovery() as follows,
       coalesce((select id from installation) = ${installation}::uuid, false) as is_ours,
       (select coalesce(max(number), 0) from migrations m

@@ -1,7 +1,7 @@
 import { asBase64 } from '../lib/base64.ts';
 import { dataIn } from '../lib/data-address.ts';
 import { isObject, itemsOf, objectOf } from '../lib/json.ts';
-import { comesAlong, mainOutputs, snakeCase } from '../core/media/output-fields.ts';
+import { isSideOutput, mainOutputs, snakeCase } from '../core/media/output-fields.ts';
 import { jsonOf, reasonIn } from './replies.ts';
 import type { OutputMedia } from './upstream.ts';
 
@@ -32,7 +32,7 @@ export function collectMedia(output: unknown, field: string | null, depth = 0): 
     const found: CollectedOutput = { media: [], fields: {} };
     for (const [name, value] of Object.entries(output))
       if (!takeMedia(value, name, found)) found.fields[name] = value;
-    const isFound = found.media.some(({ field }) => !comesAlong(field!));
+    const isFound = found.media.some(({ field }) => !isSideOutput(field!));
     return isFound ? found : unwrapped(found, depth);
   }
   const found: CollectedOutput = { media: [], fields: {} };
@@ -58,7 +58,7 @@ export function underField(media: OutputMedia[], field: string | null): OutputMe
 /** Not `input`: some services repeat the caller's. */
 const wrapper =
   /(?:^|_)(?:outputs?|data|results?|responses?|generations?|generations_by_pk|generated|images?|videos?|assets|payload|content|creations|works|artifacts|predictions|samples|choices|message|candidates|parts)(?:_json)?$|^\d+$/;
-const isWrapper = (name: string) => wrapper.test(snakeCase(name)) && !comesAlong(name);
+const isWrapper = (name: string) => wrapper.test(snakeCase(name)) && !isSideOutput(name);
 /** Those that may be addresses, however these end. */
 const bareWrapper = /^(?:outputs?|results?|data|generated)$/;
 
@@ -167,7 +167,7 @@ const ownField =
 function sourceInField(value: unknown): Source | null {
   for (const [name, text] of Object.entries(objectOf(value))) {
     const source =
-      ownField.test(snakeCase(name)) && !comesAlong(name) ? sourceOfText(text, true) : null;
+      ownField.test(snakeCase(name)) && !isSideOutput(name) ? sourceOfText(text, true) : null;
     if (source !== null) return source;
   }
   return null;

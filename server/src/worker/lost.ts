@@ -1,6 +1,6 @@
 import { failures } from '../core/errors.ts';
 import type { Transition } from '../core/request/request.ts';
-import { goesOn, routesAfter } from '../core/request/routing.ts';
+import { triesNextRoute, routesAfter } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
 import { fail } from './end.ts';
@@ -30,7 +30,7 @@ export async function handleLost(
   const upstream = deps.upstreams.get(route.upstream)!;
   // guard: job-with-id-stays (off: true)
   const isSynchronous = upstream.synchronous?.has(model.task) === true;
-  if (goesOn(route, answer.answer, isSynchronous ? 'next' : 'wait')) {
+  if (triesNextRoute(route, answer.answer, isSynchronous ? 'next' : 'wait')) {
     const next = await routeAfterLost(row, chosen, deps);
     if (next !== null) return { ...triedTransition(row, answer, next.seconds), ...next.move };
   }

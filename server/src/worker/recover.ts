@@ -1,5 +1,5 @@
 import type { Transition } from '../core/request/request.ts';
-import { goesOn, routeTo } from '../core/request/routing.ts';
+import { triesNextRoute, routeTo } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.ts';
@@ -57,7 +57,7 @@ async function giveOn(
   // If the answer was lost in a living process, `lost` has already looked for another route.
   if (!model || !route || row.outcome !== null) return endUnknown(row);
   const usual = upstream.synchronous?.has(model.task) ? 'next' : 'wait';
-  const next = goesOn(route, undefined, usual)
+  const next = triesNextRoute(route, undefined, usual)
     ? await routeAfterLost(row, { model, route }, deps)
     : null;
   if (next === null) return endUnknown(row);

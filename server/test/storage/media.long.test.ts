@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import * as bunny from 'mediabunny';
 import { extensionOf } from '../../src/core/media/content-type.ts';
 import { inspect, NotMedia } from '../../src/storage/inspect.ts';
-import { agrees, sniff, sniffBytes } from '../../src/core/media/sniff.ts';
+import { isSameType, sniff, sniffBytes } from '../../src/core/media/sniff.ts';
 import { FileDamaged, type Measures } from '../../src/storage/picture.ts';
 import { film, heic, image, picture, pngOf, seconds, sound } from './media-fixtures.ts';
 
@@ -253,7 +253,7 @@ describe('agrees', () => {
   ];
   for (const [declared, sniffed] of honest) {
     test(`${declared} is an honest name for ${sniffed}`, () => {
-      assert.equal(agrees(declared, sniffed), true);
+      assert.equal(isSameType(declared, sniffed), true);
     });
   }
 
@@ -276,7 +276,7 @@ describe('agrees', () => {
   ];
   for (const [declared, sniffed] of wrong) {
     test(`${JSON.stringify(declared)} is no name for ${sniffed}`, () => {
-      assert.equal(agrees(declared, sniffed), false);
+      assert.equal(isSameType(declared, sniffed), false);
     });
   }
 });

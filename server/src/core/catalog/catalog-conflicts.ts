@@ -80,7 +80,7 @@ const ownUpstreams: Owners = new Map([['sandbox', 'Farebox itself']]);
  * calls to another address. A file whose definition does not count gets a problem, but its rows are
  * still read.
  */
-export function settleUpstreams(
+export function withoutDuplicateUpstreams(
   files: { file: string; upstream: UpstreamDefinition | null }[],
   before: Owners = new Map(),
 ): { upstreams: UpstreamDefinition[]; upstreamOwners: Owners; problems: FileProblem[] } {
@@ -108,7 +108,7 @@ export function settleUpstreams(
  * the first file with the id counts. Each pair of files that share ids gives one problem, for the
  * file whose rows do not count.
  */
-export function settleIds(
+export function withoutDuplicateIds(
   files: { file: string; rows: readonly Model[] }[],
   before: Owners = new Map(),
 ): { rows: Model[]; owners: Owners; problems: FileProblem[] } {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { isExplosive } from './catalog-check.ts';
 import { catalogEntry } from './catalog-entry.ts';
 import { parseCatalogFile } from './catalog-file.ts';
-import { settleIds } from './catalog-conflicts.ts';
+import { withoutDuplicateIds } from './catalog-conflicts.ts';
 import { assembleCatalog, resolutions, tasks, type Model } from './catalog.ts';
 import fileSchema from '../../../../catalog/schema.json' with { type: 'json' };
 
@@ -649,12 +649,12 @@ describe('what is wrong with a file', () => {
 
   test('an id is told to be taken, once for each pair of files', () => {
     const rows = [rowOf(image)];
-    const apart = settleIds([
+    const apart = withoutDuplicateIds([
       { file: 'a.yaml', rows },
       { file: 'b.yaml', rows: [rowOf(video)] },
     ]);
     assert.deepEqual([apart.problems, apart.rows.length], [[], 2]);
-    const { problems, rows: counting } = settleIds([
+    const { problems, rows: counting } = withoutDuplicateIds([
       { file: 'a.yaml', rows },
       { file: 'b.yaml', rows },
     ]);
@@ -665,16 +665,16 @@ describe('what is wrong with a file', () => {
     );
     const first = rows[0]!;
     const namesakes = ['a/b/c', 'a/b--c'].map((id) => ({ ...first, id }));
-    const named = settleIds([{ file: 'a.yaml', rows: namesakes }]);
+    const named = withoutDuplicateIds([{ file: 'a.yaml', rows: namesakes }]);
     assert.deepEqual(
       named.rows.map(({ id }) => id),
       ['a/b/c'],
     );
     assert.match(named.problems[0]!.message, /a\/b--c: a\/b\/c has the same name/);
-    const twice = settleIds([{ file: 'a.yaml', rows: [...rows, ...rows] }]);
+    const twice = withoutDuplicateIds([{ file: 'a.yaml', rows: [...rows, ...rows] }]);
     assert.deepEqual([twice.problems.length, twice.rows.length], [1, 1]);
     const many = Array.from({ length: 30 }, (_, i) => ({ ...rows[0]!, id: `x/${i}` }));
-    const copied = settleIds([
+    const copied = withoutDuplicateIds([
       { file: 'a.yaml', rows: many },
       { file: 'b.yaml', rows: many },
       { file: 'c.yaml', rows: many },
@@ -691,7 +691,7 @@ describe('what is wrong with a file', () => {
     const row = { old: priced('1'), newer: priced('2') };
     const { id } = row.old;
     const before = new Map([[id, 'b.yaml']]);
-    const stays = settleIds(
+    const stays = withoutDuplicateIds(
       [
         { file: 'a.yaml', rows: [row.newer] },
         { file: 'b.yaml', rows: [row.old] },
@@ -703,7 +703,7 @@ describe('what is wrong with a file', () => {
       stays.problems.map(({ file }) => file),
       ['a.yaml'],
     );
-    const passes = settleIds(
+    const passes = withoutDuplicateIds(
       [
         { file: 'a.yaml', rows: [row.newer] },
         { file: 'b.yaml', rows: [] },

@@ -7,12 +7,12 @@ import { validateInput } from './model-input.ts';
 
 type Row = Pick<Model, 'input_schema'>;
 
-export function takes(model: Row, field: string): boolean {
+export function hasField(model: Row, field: string): boolean {
   return Object.hasOwn(objectOf(model.input_schema.properties), field);
 }
 
-export function fits(model: Row, field: string, value: unknown): boolean {
-  return takes(model, field) && brokenRule(model, field, value) === null;
+export function acceptsValue(model: Row, field: string, value: unknown): boolean {
+  return hasField(model, field) && brokenRule(model, field, value) === null;
 }
 
 /** The rule that this value of a field breaks; null: none. */

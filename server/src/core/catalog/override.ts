@@ -1,6 +1,6 @@
 import type { Model } from './catalog.ts';
-import { priceFault, pricedAt, type SetPrice } from './set-price.ts';
-import { routedSo, type SetRoute } from './set-routes.ts';
+import { priceFault, withPrice, type SetPrice } from './set-price.ts';
+import { withRoutes, type SetRoute } from './set-routes.ts';
 
 /** An operator's changes of a row of the catalog files. */
 export interface Override {
@@ -17,16 +17,16 @@ export type Overrides = ReadonlyMap<string, Override>;
  * The row with the operator's changes. A price or routes that the row cannot have since its file
  * has changed are left out; `unfit` names them.
  */
-export function overridden(row: Model, own: Override = {}): Model {
+export function withOverride(row: Model, own: Override = {}): Model {
   if (Object.keys(own).length === 0) return row;
   const left = unfit(row, own);
   const { stopped, price, upstreams } = own;
   return Object.freeze({
     ...row,
     ...(stopped && { stopped }),
-    ...(price && !left.includes('price') && { price: pricedAt(row.price, price) }),
+    ...(price && !left.includes('price') && { price: withPrice(row.price, price) }),
     ...(upstreams &&
-      !left.includes('upstreams') && { upstreams: routedSo(row.upstreams, upstreams) }),
+      !left.includes('upstreams') && { upstreams: withRoutes(row.upstreams, upstreams) }),
   });
 }
 
@@ -36,7 +36,7 @@ export const overridable = ['price', 'upstreams'] as const;
 export function unfit(row: Model, { price, upstreams }: Override): (typeof overridable)[number][] {
   return [
     ...(price && priceFault(row, price) !== null ? (['price'] as const) : []),
-    ...(upstreams && routedSo(row.upstreams, upstreams).length === 0
+    ...(upstreams && withRoutes(row.upstreams, upstreams).length === 0
       ? (['upstreams'] as const)
       : []),
   ];

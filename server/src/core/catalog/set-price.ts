@@ -65,7 +65,7 @@ export function priceFault({ kind, price: rules }: Row, price: SetPrice): string
 }
 
 /** The rules with this price, which the row can have. */
-export function pricedAt(rules: PriceRules, price: SetPrice): PriceRules {
+export function withPrice(rules: PriceRules, price: SetPrice): PriceRules {
   const {
     unit_price_usd_micro: _unit,
     by_resolution: _rates,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelUpstream } from './catalog.ts';
-import { readRoutes, routedSo, routesOf } from './set-routes.ts';
+import { readRoutes, withRoutes, routesOf } from './set-routes.ts';
 
 const cases: [what: string, given: number[], expected: number[]][] = [
   ['whole per cent stay', [70, 30], [70, 30]],
@@ -21,7 +21,7 @@ for (const [what, given, expected] of cases)
     );
     const sharesIn = (all: { share: number | null }[]) => all.map(({ share }) => share);
     assert.deepEqual(sharesIn(set), expected);
-    assert.deepEqual(sharesIn(routesOf(routedSo(routes, set))), expected);
+    assert.deepEqual(sharesIn(routesOf(withRoutes(routes, set))), expected);
     assert.deepEqual(readRoutes(routes, set), set);
   });
 

@@ -75,7 +75,7 @@ function isMeant({ name, model }: GivenRoute, route: ModelUpstream): boolean {
  * The row's routes as set. Routes that the file no longer has are left out; empty if it has none of
  * them. If an upstream has several, the first one gets its share.
  */
-export function routedSo(
+export function withRoutes(
   routes: readonly ModelUpstream[],
   set: readonly SetRoute[],
 ): ModelUpstream[] {

@@ -1,6 +1,6 @@
 import type { ApiError } from '../errors.ts';
 import { resolutions, type Model, type Resolution } from './catalog.ts';
-import { fits, optionsOf, takes } from './model-fields.ts';
+import { acceptsValue, optionsOf, hasField } from './model-fields.ts';
 import { imageSizeNames, pixelsOf, sizeOf, type Size } from '../price/size.ts';
 import type { Json } from '../../lib/json.ts';
 import { isOneOf } from '../../lib/records.ts';
@@ -18,19 +18,20 @@ export type Refuse = (allowed: string) => ApiError;
 
 /** Null if the model takes no size. Throws what `refuse` makes if it cannot make this size. */
 export function sizeFields(size: Size, model: Model, refuse: Refuse): Json | null {
-  if (takes(model, 'width') && takes(model, 'height')) return sidesOf(size, model, refuse);
-  if (takes(model, 'image_size'))
+  if (hasField(model, 'width') && hasField(model, 'height')) return sidesOf(size, model, refuse);
+  if (hasField(model, 'image_size'))
     return { image_size: chosen('image_size', imageSizes(size), model, refuse) };
-  if (takes(model, 'size')) return { size: chosen('size', sizeTexts(size), model, refuse) };
+  if (hasField(model, 'size')) return { size: chosen('size', sizeTexts(size), model, refuse) };
   const fields = {
-    ...(takes(model, 'aspect_ratio') && { aspect_ratio: ratioOf(size, model, refuse) }),
-    ...(takes(model, 'resolution') && resolutionFor(size, model, refuse)),
+    ...(hasField(model, 'aspect_ratio') && { aspect_ratio: ratioOf(size, model, refuse) }),
+    ...(hasField(model, 'resolution') && resolutionFor(size, model, refuse)),
   };
   return Object.keys(fields).length === 0 ? null : fields;
 }
 
 function sidesOf({ width, height }: Size, model: Model, refuse: Refuse): Json {
-  if (fits(model, 'width', width) && fits(model, 'height', height)) return { width, height };
+  if (acceptsValue(model, 'width', width) && acceptsValue(model, 'height', height))
+    return { width, height };
   const { minimum = 1, maximum = 65_535, multipleOf = 1 } = optionsOf(model, 'width');
   throw refuse(
     `WIDTHxHEIGHT with sides from ${minimum} to ${maximum} pixels in steps of ${multipleOf}`,
@@ -52,7 +53,7 @@ function imageSizes({ width, height }: Size): unknown[] {
 }
 
 function chosen(field: string, forms: unknown[], model: Model, refuse: Refuse): unknown {
-  const form = forms.find((each) => fits(model, field, each));
+  const form = forms.find((each) => acceptsValue(model, field, each));
   if (form !== undefined) return form;
   const sizes = optionsOf(model, field).values.map((each) => {
     const { width, height } = sizeOf(each.replace('*', 'x')) ?? { width: 0, height: 0 };
@@ -90,7 +91,7 @@ function byArea(a: Size, b: Size): number {
 function ratioOf({ width, height }: Size, model: Model, refuse: Refuse): string {
   const divisor = commonDivisor(width, height);
   const exact = `${width / divisor}:${height / divisor}`;
-  if (fits(model, 'aspect_ratio', exact)) return exact;
+  if (acceptsValue(model, 'aspect_ratio', exact)) return exact;
   const known = optionsOf(model, 'aspect_ratio').values.filter((each) => valueOf(each) > 0);
   const off = (ratio: string) => Math.abs(valueOf(ratio) / (width / height) - 1);
   const [nearest] = known.toSorted((a, b) => off(a) - off(b));

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import { sizeOf, type Size } from '../price/size.ts';
 import type { Model } from './catalog.ts';
 import { invalid } from './media-input.ts';
-import { fits, takes } from './model-fields.ts';
+import { acceptsValue, hasField } from './model-fields.ts';
 import { sizeFields } from './size-fields.ts';
 
 /**
@@ -79,11 +79,14 @@ function isSide(value: unknown): value is number {
 
 /** Whether the model takes the field as it is. */
 function isOwn(field: string, input: Json, model: Model): boolean {
-  return takes(model, field) && (read(input[field]) === null || fits(model, field, input[field]));
+  return (
+    hasField(model, field) &&
+    (read(input[field]) === null || acceptsValue(model, field, input[field]))
+  );
 }
 
 function takesSize(model: Model): boolean {
-  const has = (field: string) => takes(model, field);
+  const has = (field: string) => hasField(model, field);
   return (
     ['image_size', 'size', 'aspect_ratio', 'resolution'].some(has) ||
     (has('width') && has('height'))
@@ -92,7 +95,7 @@ function takesSize(model: Model): boolean {
 
 function fieldsOf(size: Size | string, model: Model, refuse: (allowed: string) => ApiError) {
   if (typeof size !== 'string') return sizeFields(size, model, refuse);
-  if (!takes(model, 'aspect_ratio')) throw refuse('WIDTHxHEIGHT in pixels, such as 1024x1024');
+  if (!hasField(model, 'aspect_ratio')) throw refuse('WIDTHxHEIGHT in pixels, such as 1024x1024');
   return { aspect_ratio: size };
 }
 

@@ -13,14 +13,14 @@ export function snakeCase(field: string): string {
 }
 
 /** Whether a field is of what comes along. */
-export function comesAlong(field: string): boolean {
+export function isSideOutput(field: string): boolean {
   return besideField.test(snakeCase(field));
 }
 
 /** 0 for a field that names a kind of media, 1 for any other name, 2 for what comes along. */
 function rank(field: string | null): number {
   if (field === null || kindField.test(field)) return 0;
-  return comesAlong(field) ? 2 : 1;
+  return isSideOutput(field) ? 2 : 1;
 }
 
 /** The outputs under the most telling fields: `images`, not the masks and previews beside them. */

@@ -56,7 +56,7 @@ export async function typeByBytes(head: Uint8Array, stated: string): Promise<str
   const name = usualType(stated);
   const found = (await sniff(head)) ?? (await magicType(head));
   if (found === null) return kindOf(name) === 'image' && isKnownType(name) ? unknownType : name;
-  return kindOf(name) === 'audio' && agrees(stated, found) ? name : found;
+  return kindOf(name) === 'audio' && isSameType(stated, found) ? name : found;
 }
 
 /** The type of the bytes in a valid `data:` address. */
@@ -69,7 +69,7 @@ export async function typeOfData(address: string): Promise<string> {
 /**
  * Whether a `Content-Type` header is a correct name for what `sniff` found. Parameters are ignored.
  */
-export function agrees(declared: string, sniffed: string): boolean {
+export function isSameType(declared: string, sniffed: string): boolean {
   const name = usualType(declared);
   if (name === sniffed) return isKnownType(name);
   const container = containers[name];

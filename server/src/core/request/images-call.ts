@@ -1,6 +1,6 @@
 import { isFilled, isGiven } from '../check.ts';
 import type { Model } from '../catalog/catalog.ts';
-import { fits, optionsOf, takes } from '../catalog/model-fields.ts';
+import { acceptsValue, optionsOf, hasField } from '../catalog/model-fields.ts';
 import { badField, badRequest } from '../bad-request.ts';
 import { ApiError } from '../errors.ts';
 import type { Json } from '../../lib/json.ts';
@@ -120,8 +120,12 @@ function demandDoor({ door }: ImagesCall, model: Model): void {
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model' });
   if (model.kind !== 'image')
     throw badRequest('model', `${model.id} makes videos. Send it to POST /v1/queue/${model.id}.`);
-  const edits = takes(model, 'image_url') || imageLists.some((field) => takes(model, field));
-  const missing = !takes(model, 'prompt') ? 'prompt' : door === 'edits' && !edits ? 'image' : null;
+  const edits = hasField(model, 'image_url') || imageLists.some((field) => hasField(model, field));
+  const missing = !hasField(model, 'prompt')
+    ? 'prompt'
+    : door === 'edits' && !edits
+      ? 'image'
+      : null;
   if (missing !== null)
     throw badRequest(
       'model',
@@ -138,11 +142,11 @@ function demandDoor({ door }: ImagesCall, model: Model): void {
 function optionField(field: string, value: unknown, model: Model): Json {
   const same: Record<string, string> = { jpeg: 'jpg', jpg: 'jpeg' };
   const forms = typeof value === 'string' ? [value, same[value]] : [value];
-  const form = forms.find((each) => each !== undefined && fits(model, field, each));
+  const form = forms.find((each) => each !== undefined && acceptsValue(model, field, each));
   if (form !== undefined) return { [field]: form };
   const usual = options[field]!;
   if (usual.includes(value)) return {};
-  if (!takes(model, field)) throw unsupported(field, usual, model);
+  if (!hasField(model, field)) throw unsupported(field, usual, model);
   const { values } = optionsOf(model, field);
   throw badField(
     field,
@@ -157,15 +161,15 @@ function unsupported(field: string, usual: unknown[], model: Model): ApiError {
 
 function countField(n: unknown, model: Model): Json {
   if (!Number.isSafeInteger(n) || Number(n) < 1) throw badField('n', 'an integer from 1 on');
-  if (takes(model, 'num_images')) return { num_images: n };
+  if (hasField(model, 'num_images')) return { num_images: n };
   if (n === 1) return {};
   throw badField('n', `1: ${model.id} makes one image a call`);
 }
 
 /** The first image goes into a single field if there is one, the others into a list. */
 function imageFields(images: string[], model: Model): Json {
-  const list = imageLists.find((field) => takes(model, field));
-  if (!takes(model, 'image_url')) return { [list!]: atMost(images, list!, 0, model) };
+  const list = imageLists.find((field) => hasField(model, field));
+  if (!hasField(model, 'image_url')) return { [list!]: atMost(images, list!, 0, model) };
   const [first, ...others] = images;
   if (others.length === 0) return { image_url: first };
   if (list === undefined) throw badField('image', `one image: ${model.id} takes no more`);
@@ -179,7 +183,7 @@ function atMost(images: string[], field: string, before: number, model: Model): 
 }
 
 function maskField(mask: string, model: Model): Json {
-  const field = masks.find((each) => takes(model, each));
+  const field = masks.find((each) => hasField(model, each));
   if (field !== undefined) return { [field]: mask };
   throw unsupported('mask', [], model);
 }

@@ -40,7 +40,7 @@ export type LostHow = 'slow' | 'unreadable' | 'oversized';
  * It is not tried if `on_lost`, or else `usual`, is `wait`. Otherwise it is tried after a broken
  * connection (`answer` is undefined), and after a slow answer if the row sets `first_byte_seconds`.
  */
-export function goesOn(
+export function triesNextRoute(
   { on_lost, first_byte_seconds }: ModelUpstream,
   answer: LostHow | undefined,
   usual: 'next' | 'wait',
@@ -66,7 +66,7 @@ export function nextTry(
     if (failed.waited) return 'nothing';
     return isOfKey(failed) ? 'key' : 'route';
   }
-  return !isLast && goesOn(route, failed.answer, 'next') ? 'route' : 'nothing';
+  return !isLast && triesNextRoute(route, failed.answer, 'next') ? 'route' : 'nothing';
 }
 
 export interface NextRoute {

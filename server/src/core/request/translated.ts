@@ -1,6 +1,6 @@
 import { isFilled, isGiven } from '../check.ts';
 import type { Model } from '../catalog/catalog.ts';
-import { takes, typeOf } from '../catalog/model-fields.ts';
+import { hasField, typeOf } from '../catalog/model-fields.ts';
 import { badField, badRequest } from '../bad-request.ts';
 import type { ApiError } from '../errors.ts';
 import { readMetadata, type Metadata } from './metadata.ts';
@@ -27,7 +27,7 @@ interface GivenFields {
 
 /** The given fields without `own`, which the API reads itself. Null counts as left out. */
 export function givenIn(body: Json, own: ReadonlySet<string>, model: Model): GivenFields {
-  const isOurs = (field: string) => field === 'metadata' && !takes(model, field);
+  const isOurs = (field: string) => field === 'metadata' && !hasField(model, field);
   const fields = Object.fromEntries(
     Object.entries(body).filter(
       ([field, value]) => isGiven(value) && !own.has(field) && !isOurs(field),

@@ -1,7 +1,7 @@
 import { badField, badRequest } from '../bad-request.ts';
 import type { Model } from '../catalog/catalog.ts';
 import { invalid } from '../catalog/media-input.ts';
-import { brokenRule, takes, typeOf } from '../catalog/model-fields.ts';
+import { brokenRule, hasField, typeOf } from '../catalog/model-fields.ts';
 import { isFilled, isGiven } from '../check.ts';
 import { ApiError } from '../errors.ts';
 import type { QuoteJson } from '../price/quote-json.ts';
@@ -47,7 +47,7 @@ export function videosInput(call: VideosCall, model: Model): TranslatedInput {
   const { size, ...given } = fields;
   const { input, from, set } = openInput(given);
   Object.assign(input, given);
-  const isStated = (name: string) => name === 'seconds' || !takes(model, name);
+  const isStated = (name: string) => name === 'seconds' || !hasField(model, name);
   const [length, other] = lengths.filter((name) => name in given && isStated(name));
   if (other !== undefined) throw badRequest(other, `Send ${length} or ${other}, not both.`);
   if (length !== undefined) {
@@ -65,7 +65,7 @@ function lengthField(name: string, value: unknown, model: Model): Json {
   const seconds = typeof value === 'string' ? Number(value.trim() || NaN) : value;
   if (typeof seconds !== 'number' || !(seconds > 0 && seconds < 1e6))
     throw badField(name, 'a number of seconds, such as 8');
-  const field = lengths.find((each) => takes(model, each));
+  const field = lengths.find((each) => hasField(model, each));
   if (field === undefined) throw badField(name, `left out: ${model.id} makes videos of one length`);
   const form = typeOf(model, field) === 'string' ? String(seconds) : seconds;
   const rule = brokenRule(model, field, form);
@@ -80,7 +80,7 @@ function readSize(value: unknown): string {
 }
 
 function imageField(image: string, model: Model): Json {
-  const field = pictures.find((each) => takes(model, each));
+  const field = pictures.find((each) => hasField(model, each));
   if (field === undefined)
     throw badRequest('input_reference', `${model.id} takes no picture. Leave input_reference out.`);
   return { [field]: field === 'image_url' ? image : [image] };

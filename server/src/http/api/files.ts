@@ -15,7 +15,7 @@ import type { Wait } from '../../lib/fair-queue.ts';
 import { newId } from '../../lib/id.ts';
 import { namesInHeader } from '../../lib/outbound/headers.ts';
 import { readHead, leastRate, type Bytes } from '../../lib/streams.ts';
-import { agrees, describe, sniff, sniffBytes } from '../../core/media/sniff.ts';
+import { isSameType, describe, sniff, sniffBytes } from '../../core/media/sniff.ts';
 import { isContainer, typeByTracks } from '../../storage/inspect.ts';
 import { boundaryOf, isForm } from '../body.ts';
 import { leftOf } from '../call.ts';
@@ -194,7 +194,7 @@ async function typeOf(head: Uint8Array, declared: string | null): Promise<string
           `The bytes are ${words}, which is not accepted. Accepted are ${acceptedWords}.`,
         );
   }
-  if (declared !== null && !agrees(declared, found)) {
+  if (declared !== null && !isSameType(declared, found)) {
     throw unsupported(`The Content-Type is ${declared.slice(0, 100)}, but the bytes are ${found}.`);
   }
   return found;

@@ -1,6 +1,6 @@
 import type { Model } from '../../core/catalog/catalog.ts';
 import { statedLosses } from '../../core/catalog/listed-price.ts';
-import { overridden, unfit, type Override } from '../../core/catalog/override.ts';
+import { withOverride, unfit, type Override } from '../../core/catalog/override.ts';
 import { priceOf, shownPrice } from '../../core/catalog/set-price.ts';
 import { routesOf } from '../../core/catalog/set-routes.ts';
 import * as overrides from '../../db/model-overrides.ts';
@@ -35,7 +35,7 @@ export async function readSales(db: Connection): Promise<Sales> {
 
 /** A row of a catalog file as new requests are sold. */
 export function saleOf(filed: Model, sales: Sales) {
-  const model = overridden(filed, sales.overrides.get(filed.id));
+  const model = withOverride(filed, sales.overrides.get(filed.id));
   return {
     model,
     status: model.stopped ? ('stopped' as const) : ('live' as const),

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isSuccess } from '../../lib/outbound/fetch.ts';
 import { costInUsage } from '../../core/price/cost.ts';
-import { comesAlong, snakeCase } from '../../core/media/output-fields.ts';
+import { isSideOutput, snakeCase } from '../../core/media/output-fields.ts';
 import { objectOf, type Json } from '../../lib/json.ts';
 import { digitsOf } from '../../lib/long-integers.ts';
 import { collectMedia, isMediaAddress } from '../outputs.ts';
@@ -175,7 +175,7 @@ const outputFields =
 /** Fields of a job with what the caller sent, and with other media than films. */
 const otherField =
   /prompt|model|error|image|picture|audio|gif|cover|request|param|arg|option|setting|config|payload|driv|ref|target|template|motion|base_video|raw|upload|user|hook|callback/;
-const isOther = (name: string) => otherField.test(snakeCase(name)) || comesAlong(name);
+const isOther = (name: string) => otherField.test(snakeCase(name)) || isSideOutput(name);
 
 /** The job's film: several addresses are of the same one. Undefined if there is none. */
 function filmIn(value: Json, wire: OpenaiWire): OutputMedia['source'] | undefined {
