@@ -38,7 +38,10 @@ export const verbs = {
     async ({ limit, ...given }, context) => {
       const page = { ...selectionOf(given), resolved: false, below: null, limit };
       const [sums, rows] = await withDatabase(context, (db) =>
-        Promise.all([unknownOutcomes.openByUpstream(db), unknownOutcomes.listEnded(db, page)]),
+        Promise.all([
+          unknownOutcomes.countUnknownByUpstream(db),
+          unknownOutcomes.listEnded(db, page),
+        ]),
       );
       const by_upstream = sums.map(({ upstream, count, oldest_id }) => {
         return { upstream, count, oldest_at: new Date(timeOfId(oldest_id)).toISOString() };

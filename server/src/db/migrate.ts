@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { breaksBefore } from './migration/rule.ts';
 import { sql, type Database } from '../lib/sql/sql.ts';
-import { findOthers, refusalOf, type Patience } from './alone.ts';
+import { findLivingProcesses, refusalOf, type Patience } from './other-processes.ts';
 import { applyMigration, MigrationStopped, type MigrationFile } from './migration/apply.ts';
 import { floorColumn, migrationNames, migrationsFolder, schemaOfSession } from './schema.ts';
 import { demandWritable } from '../lib/sql/writes.ts';
@@ -149,7 +149,7 @@ async function demandAlone(
   patience?: Patience,
 ): Promise<void> {
   const registers = rows.some(({ name }) => name.endsWith('_versions.sql'));
-  const others = await findOthers(db, { schema: floor, registers, tell }, patience);
+  const others = await findLivingProcesses(db, { schema: floor, registers, tell }, patience);
   if (others.length > 0) throw new SchemaUnfit(refusalOf(others));
 }
 

@@ -50,7 +50,7 @@ export async function listUnreadable(db: Connection): Promise<string[]> {
  * the last commit that the standby has replayed carries the time at which the primary made it. If
  * the primary was too busy to be asked, the standby's clock stands in.
  */
-export async function lookAt(
+export async function readStandbyState(
   standby: Connection,
   { lsn, at, installation }: Position,
 ): Promise<StandbyState> {

@@ -1,5 +1,5 @@
 import { lagMaxSeconds } from '../core/standby.ts';
-import { beatMs } from '../db/alone.ts';
+import { beatMs } from '../db/other-processes.ts';
 
 /** Limits and intervals in milliseconds, and the bytes due within them. Tests use shorter times. */
 export interface Times {

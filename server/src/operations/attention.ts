@@ -8,7 +8,10 @@ import { countRunningBeyond } from '../db/requests/open-requests.ts';
 import * as upstreamStates from '../db/upstreams/states.ts';
 import * as stoppedModels from '../db/stopped-models.ts';
 import { readLossesOfDay } from '../db/requests/losses.ts';
-import { openByUpstream, type DoubtSum } from '../db/requests/unknown-outcomes.ts';
+import {
+  countUnknownByUpstream,
+  type UnknownOutcomeCount,
+} from '../db/requests/unknown-outcomes.ts';
 import { timeOfId } from '../lib/id.ts';
 import * as auditResults from '../db/audit-results.ts';
 import * as operatorEvents from '../db/operator-events.ts';
@@ -92,7 +95,7 @@ const oldShare = 0.5;
 export async function readAttention(deps: AttentionSources): Promise<AttentionLine[]> {
   const { db } = deps;
   const [unknown, losses, verdict, upstreams, money, stops, unsent] = await Promise.all([
-    openByUpstream(db),
+    countUnknownByUpstream(db),
     readLossesOfDay(db),
     auditResults.findNewest(db),
     ofUpstreams(db, deps),
@@ -127,7 +130,7 @@ function line(what: Problem, of: string[]) {
 }
 
 /** One line, however many unknown outcomes there are. */
-function ofDoubts(sums: DoubtSum[]): AttentionLine {
+function ofDoubts(sums: UnknownOutcomeCount[]): AttentionLine {
   const count = sums.reduce((sum, each) => sum + each.count, 0);
   const of = sums.map((each) => `${each.upstream} ${each.count}`).slice(0, namedMax);
   const oldest = Math.min(...sums.map(({ oldest_id }) => timeOfId(oldest_id)));

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../core/operator-event.ts';
 import * as chains from '../db/deposits/chains.ts';
 import * as operatorEvents from '../db/operator-events.ts';
-import { listInDoubt } from '../db/requests/unknown-outcomes.ts';
+import { listUnresolved } from '../db/requests/unknown-outcomes.ts';
 import { throttleLog } from '../lib/log-throttle.ts';
 import type { Database } from '../lib/sql/sql.ts';
 import type { ActionResult } from './operator-action.ts';
@@ -57,7 +57,7 @@ export async function bundleUnknown(db: Database): Promise<void> {
     const period = await operatorEvents.findUnannounced(tx, bundleSeconds);
     if (period === null) return;
     const page = { upstream: null, below: null, limit: countMax };
-    const found = await listInDoubt(tx, { ...page, ...period });
+    const found = await listUnresolved(tx, { ...page, ...period });
     if (found.length === 0) return;
     const data = {
       count: found.length,

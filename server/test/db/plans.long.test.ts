@@ -331,9 +331,9 @@ const asked: Record<string, Ask> = {
   'unknown outcomes, resolved or not': (c) =>
     unknownOutcomes.listEnded(c, { ...doubts, resolved: null, upstream: 'busy' }),
   'outcomes that are waited for': (c) => unknownOutcomes.listWaiting(c),
-  'how many outcomes are unknown': (c) => unknownOutcomes.openByUpstream(c),
+  'how many outcomes are unknown': (c) => unknownOutcomes.countUnknownByUpstream(c),
   'unknown outcomes of an upstream': (c) =>
-    unknownOutcomes.listInDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
+    unknownOutcomes.listUnresolved(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
   'what unknown outcomes cost': (c) => bookCosts(c, bothOutcomes(), 5n),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requestLists.listAttempts(c, sample.request),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { readConfig } from '../../src/read-config.ts';
 import { withDatabase } from '../../src/commands/database.ts';
-import { findOthers } from '../../src/db/alone.ts';
+import { findLivingProcesses } from '../../src/db/other-processes.ts';
 import { migrate, SchemaUnfit, verifySchema } from '../../src/db/migrate.ts';
 import { beat, leave } from '../../src/db/processes.ts';
 import { schemaNumber } from '../../src/db/schema.ts';
@@ -61,7 +61,7 @@ function older() {
 describe('whoever migrates', () => {
   const patience = { lapseMs: 400, closeMs: 200 };
   const look = (db: Database = service.db, tell = (_sentence: string): void => {}) =>
-    findOthers(db, { schema: schemaNumber, registers: true, tell }, patience);
+    findLivingProcesses(db, { schema: schemaNumber, registers: true, tell }, patience);
   const pools: Database[] = [];
   afterEach(async () => {
     await Promise.all(pools.splice(0).map((db) => db.close()));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { killOrphans } from '../../src/db/embedded/running.ts';
-import { lookAt } from '../../src/db/standby.ts';
+import { readStandbyState } from '../../src/db/standby.ts';
 import { openDatabase, rawSql, sql, type Database } from '../../src/lib/sql/sql.ts';
 import { openStandby, standbyFirst } from '../../src/lib/sql/standby.ts';
 import { placeFor } from '../commands/cli.ts';
@@ -233,7 +233,7 @@ describe('with a standby that lags too much', () => {
     assert.deepEqual(await shown(base), each(await count()));
     // Without a word of the primary, it goes by its own clock.
     const alone = { lsn: null, at: null, installation: null };
-    const look = await onStandby((db) => lookAt(db, alone));
+    const look = await onStandby((db) => readStandbyState(db, alone));
     assert.ok(look.lag_seconds! > strict / 1000);
     assert.equal(look.is_ours, false);
     const said = service.log.filter((line) => line.includes('"why":"lags"'));

@@ -7,7 +7,13 @@ import { countLiving } from '../../db/processes.ts';
 import { readLeftWork } from '../../db/requests/queue.ts';
 import { schemaNumber } from '../../db/schema.ts';
 import { readServerHealth, type ServerHealth } from '../../db/server-health.ts';
-import { listUnreadable, lookAt, readOrigin, readPosition, type Origin } from '../../db/standby.ts';
+import {
+  listUnreadable,
+  readStandbyState,
+  readOrigin,
+  readPosition,
+  type Origin,
+} from '../../db/standby.ts';
 import { readUpstreamStates } from '../../db/upstreams/states.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { codeOf, messageOf } from '../../lib/unknown.ts';
@@ -207,7 +213,7 @@ async function checkStandby(
     const grant = 'Run on the primary: grant select on all tables in schema public to ROLE';
     if (unread.length > 0)
       return [make.wrong(`Its role may not read ${unread.slice(0, 5).join(', ')}.`, grant)];
-    const look = await lookAt(eye, await readPosition(db));
+    const look = await readStandbyState(eye, await readPosition(db));
     const limits = { needs: schemaNumber, lagMax: lagMaxSeconds, isUsed: false };
     const why = whyUnused(look, limits);
     if (why !== null) return [make.wrong(unusedWords[why], todo)];

@@ -62,7 +62,7 @@ export async function search(db: Connection, wanted: AccountSearch): Promise<Fou
     only === null ? '' : `and (select ${conditions[only]} from accounts a where a.id = f.id)`;
   // The indexes find all matches, and the newest of them are taken. For a rare word, a search from
   // the newest account down would read every account.
-  const page = `with found as materialized (${traces}), page as (
+  const page = `with found as materialized (${matchSources}), page as (
       select distinct f.id from found f where f.id < $1 ${more} order by f.id desc limit ${limit}
     )
     select id, jsonb_agg(distinct jsonb_build_object('by', f.by, 'said', f.said)) as matched
@@ -90,7 +90,7 @@ const wordsIn = (text: string) =>
   `to_tsvector('simple', regexp_replace(${text}, '[!-/:-@\\[-\`{-~]+', ' ', 'g'))`;
 
 /** Finds accounts, and says what matched. Each part of the union uses its own index. */
-const traces = `
+const matchSources = `
   select a.id, 'account' as by, null as said from accounts a
     where ${wordsIn(`a.email || ' ' || coalesce(a.name, '')`)} @@ $2::tsquery
       or a.id between $3 and $4

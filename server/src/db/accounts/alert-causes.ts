@@ -86,7 +86,7 @@ export function claim(
 }
 
 /** Records that an e-mail has told them. */
-export async function settle(db: Connection, ids: bigint[]): Promise<void> {
+export async function markSent(db: Connection, ids: bigint[]): Promise<void> {
   await db.run(sql`
     update alert_causes set notified_at = now(), again_at = null where id = any(${ids}::bigint[])`);
 }

@@ -106,7 +106,7 @@ export async function claimLow(
 }
 
 /** Records that the alert was sent, so that it is not tried again. */
-export async function settle(
+export async function markSent(
   db: Connection,
   { account_id, notified_at }: Pick<LowBalance, 'account_id' | 'notified_at'>,
 ): Promise<void> {

@@ -61,7 +61,7 @@ export function listOpen(db: Connection, limit: number): Promise<Erasure[]> {
 }
 
 /** Notes that all is deleted up to this request, or everything. */
-export async function note(
+export async function saveProgress(
   db: Connection,
   erasure: Pick<Erasure, 'id' | 'after_id'> & { has_ended: boolean },
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function note(
 }
 
 /** An address to forget: where, when, and what stands in its place. */
-export interface Forgotten {
+export interface ForgottenAddress {
   email: string;
   erased: string;
   /** Only in what concerns this account; null: everywhere. */
@@ -91,7 +91,7 @@ export interface Forgotten {
 export async function listAddresses(
   db: Connection,
   { id, email }: { id: string; email: string },
-): Promise<Forgotten[]> {
+): Promise<ForgottenAddress[]> {
   const [person] = await db.run<{ since: string }>(sql`
     select created_at::text as since from people where id = ${id}`);
   const changes = await db.run<{ email: string; former: string; at: string }>(sql`
@@ -102,7 +102,7 @@ export async function listAddresses(
       and created_at >= ${person!.since}::timestamptz
     order by seq desc`);
   const had = { erased: erasedAddress(id), account_id: null };
-  const found: Forgotten[] = [];
+  const found: ForgottenAddress[] = [];
   let last = { email, until: 'infinity' };
   for (const change of changes) {
     if (change.email !== last.email) continue;
@@ -112,7 +112,7 @@ export async function listAddresses(
   return [...found, { ...had, ...last, since: person!.since, is_first: true }];
 }
 
-const rowsOfForgotten = (forgotten: readonly Forgotten[]) =>
+const rowsOfForgotten = (forgotten: readonly ForgottenAddress[]) =>
   rowsOf(forgotten, {
     email: 'text',
     erased: 'text',
@@ -165,7 +165,7 @@ export interface RenamedAccount {
  */
 export function renameAccounts(
   db: Connection,
-  had: readonly Forgotten[],
+  had: readonly ForgottenAddress[],
   { worked, closed }: { worked: string[]; closed: string[] },
 ): Promise<RenamedAccount[]> {
   return db.run<RenamedAccount>(sql`
@@ -193,7 +193,7 @@ export function renameAccounts(
  */
 export async function forgetAddresses(
   db: Connection,
-  forgotten: readonly Forgotten[],
+  forgotten: readonly ForgottenAddress[],
 ): Promise<void> {
   await db.run(sql`
     with gone as (
@@ -239,7 +239,7 @@ const lockMs = 5_000;
 export async function forgetInLogs(
   tx: Connection,
   personId: string,
-  forgotten: readonly Forgotten[],
+  forgotten: readonly ForgottenAddress[],
 ): Promise<void> {
   const erased = erasedAddress(personId);
   await tx.run(rawSql(`set local lock_timeout = ${lockMs}`));
@@ -276,7 +276,7 @@ interface NamingRow {
   action: string;
   target: string | null;
   details: Details | null;
-  found: Forgotten[];
+  found: ForgottenAddress[];
 }
 
 interface Details {

@@ -79,7 +79,7 @@ export interface UnknownFilter extends Selection {
 const last: OutcomeId = { request_id: lastId, attempt: 0 };
 
 /** Unresolved outcomes, newest first. Their indexes contain no resolved outcomes. */
-export function listInDoubt(
+export function listUnresolved(
   db: Connection,
   { upstream, since, until = null, model = null, below, limit }: Omit<UnknownFilter, 'resolved'>,
 ): Promise<OutcomeId[]> {
@@ -138,7 +138,7 @@ function listEverInDoubt(db: Connection, filter: UnknownFilter): Promise<Outcome
 /** Unknown outcomes, newest first. An outcome whose cost is known needs no resolution. */
 export async function listEnded(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
   const ids = await (filter.resolved === false
-    ? listInDoubt(db, filter)
+    ? listUnresolved(db, filter)
     : listEverInDoubt(db, filter));
   return findOutcomes(db, ids);
 }
@@ -179,7 +179,7 @@ export async function listWaiting(db: Connection): Promise<UnknownRow[]> {
   return (await findOutcomes(db, ids)).toReversed();
 }
 
-export interface DoubtSum {
+export interface UnknownOutcomeCount {
   upstream: string;
   count: number;
   /** The unresolved outcome whose request was made first. */
@@ -187,8 +187,8 @@ export interface DoubtSum {
 }
 
 /** The number of unresolved outcomes by upstream, largest first. */
-export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
-  return db.run<DoubtSum>(sql`
+export function countUnknownByUpstream(db: Connection): Promise<UnknownOutcomeCount[]> {
+  return db.run<UnknownOutcomeCount>(sql`
     select upstream, count(*)::int as count, min(request_id::text) as oldest_id from (
       select doubt_upstream as upstream, request_id from request_results
       where doubt_upstream is not null and cost_usd_micro is null

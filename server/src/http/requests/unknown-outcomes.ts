@@ -80,7 +80,7 @@ export const list = operatorEndpoint(
     const [rows, waiting, open] = await Promise.all([
       unknownOutcomes.listEnded(db, filter),
       below === null ? unknownOutcomes.listWaiting(db) : [],
-      unknownOutcomes.openByUpstream(db),
+      unknownOutcomes.countUnknownByUpstream(db),
     ]);
     return {
       ...pageFrom(rows, query, view, cursorOf),

@@ -67,7 +67,7 @@ export async function erasePerson(
 async function forget(
   db: Database,
   person_id: string,
-  had: erasures.Forgotten[],
+  had: erasures.ForgottenAddress[],
   accountsOf: { worked: string[]; closed: string[] },
 ): Promise<void> {
   const forgotten = [...had];
@@ -154,6 +154,6 @@ async function eraseRequestsOf(
     is_whole &&= waiting.length === 0;
     after_id = found.at(-1)?.id ?? after_id;
     // Once one has to wait, a next call begins before it.
-    if (is_whole) await erasures.note(db, { id: erasure.id, after_id, has_ended: !isFull });
+    if (is_whole) await erasures.saveProgress(db, { id: erasure.id, after_id, has_ended: !isFull });
   }
 }

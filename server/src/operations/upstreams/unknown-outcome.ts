@@ -72,7 +72,7 @@ export function resolveOutcomes(
   return db.tx(async (tx) => {
     const finding = checkFinding(given);
     const page = { ...selected, below: null, limit: resolvedMax + 1 };
-    const found = await unknownOutcomes.listInDoubt(tx, page);
+    const found = await unknownOutcomes.listUnresolved(tx, page);
     const resolved = await book(tx, by, found.slice(0, resolvedMax), finding);
     const { upstream: target, since, until, model } = selected;
     const which = { since, ...(until && { until }), ...(model && { model }) };

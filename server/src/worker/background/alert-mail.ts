@@ -40,7 +40,7 @@ async function tell(account_id: string, found: alertCauses.DueCause[], deps: Ale
     const account = await accounts.find(db, account_id);
     await mailPayers(account_id, alertLetter(found, account!.email, origin()), deps);
     const ids = found.map(({ id }) => id);
-    await alertCauses.settle(db, ids);
+    await alertCauses.markSent(db, ids);
   } catch (err) {
     log.warn({ err, account_id }, 'could not send an alert');
   }

@@ -63,7 +63,7 @@ async function tell(low: alerts.LowBalance, deps: BalanceDeps): Promise<boolean>
   try {
     await post(low, deps);
     await write(low, deps);
-    await alerts.settle(deps.db, low);
+    await alerts.markSent(deps.db, low);
     return true;
   } catch (err) {
     deps.log.warn({ err, account_id }, 'could not announce a low balance');

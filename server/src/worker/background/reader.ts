@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { whyUnused, type UnusedWhy } from '../../core/standby.ts';
 import { schemaNumber } from '../../db/schema.ts';
-import { lookAt, readPosition, type Position } from '../../db/standby.ts';
+import { readStandbyState, readPosition, type Position } from '../../db/standby.ts';
 import { throttleLog } from '../../lib/log-throttle.ts';
 import { addOwn, addOwnBy } from '../../lib/metrics.ts';
 import { repeat } from '../../lib/repeat.ts';
@@ -61,7 +61,7 @@ export function openReader({
     if (position === null && newest === null) return everyMs;
     newest = position ?? { ...newest!, lsn: null, at: null };
     try {
-      const look = await withTimeout(lookAt(eye, newest), lookMs);
+      const look = await withTimeout(readStandbyState(eye, newest), lookMs);
       lag = look.lag_seconds ?? Infinity;
       const limits = { needs: schemaNumber, lagMax: lagMaxMs / 1000, isUsed: why === null };
       note(whyUnused(look, limits), { lag_seconds: look.lag_seconds });

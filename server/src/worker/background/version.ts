@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import manifest from '../../../package.json' with { type: 'json' };
-import { beatMs } from '../../db/alone.ts';
+import { beatMs } from '../../db/other-processes.ts';
 import * as processes from '../../db/processes.ts';
 import { schemaNumber } from '../../db/schema.ts';
 import { throttleLog } from '../../lib/log-throttle.ts';

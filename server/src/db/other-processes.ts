@@ -33,7 +33,7 @@ export interface ProcessClaim {
  * counts, because a restored database has rows of processes that never used it, and the clock of a
  * standby that took over may be behind.
  */
-export async function findOthers(
+export async function findLivingProcesses(
   db: Connection,
   { schema, registers, tell = () => {} }: ProcessClaim,
   { lapseMs, closeMs }: Patience = usualPatience,
