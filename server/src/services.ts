@@ -45,7 +45,7 @@ import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
 import { lowBytes, watchSpace, type Disk } from './worker/background/disk-space.ts';
 import { addGauges } from './worker/background/gauges.ts';
-import { openReader, type WatchedStandby } from './worker/background/reader.ts';
+import { watchStandby, type WatchedStandby } from './worker/background/reader.ts';
 import type { EventReceiver } from './worker/background/operator-events.ts';
 import { watchOverrides, type OverridesWatch } from './worker/background/overrides.ts';
 import { watchInstallation, type InstallationWatch } from './worker/background/installation.ts';
@@ -272,7 +272,7 @@ async function watchDatabase({
   // As many calls as may read from the primary at once may read from the standby.
   const max = databaseShares(pool).statements.capacity;
   const read = { max, lagMaxMs, primary: db, log, registry: metrics.registry };
-  const reader = url === null || !http ? null : openReader({ url, ...read });
+  const reader = url === null || !http ? null : watchStandby({ url, ...read });
   const stop = async () => {
     installation.stop();
     await reader?.close();

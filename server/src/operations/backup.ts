@@ -13,7 +13,7 @@ import {
 import type { Database } from '../lib/sql/sql.ts';
 import { codeOf } from '../lib/unknown.ts';
 import type { Storage } from '../storage/storage.ts';
-import { appearWhole } from './export.ts';
+import { writeNewFile } from './export.ts';
 import { CommandFailed } from './refusal.ts';
 
 /** Backups of large databases, by PostgreSQL's own programs. Media stay where they are stored. */
@@ -38,7 +38,7 @@ export interface BackupReport {
 /** Writes a file that does not exist yet; it appears whole. Returns its size in bytes. */
 export async function writeBackup(db: Database, place: BackupPlace): Promise<number> {
   await demandProgram(db, 'pg_dump', place);
-  return appearWhole(place.path, async (file, part) => {
+  return writeNewFile(place.path, async (file, part) => {
     await inWords(dump(place, part));
     return (await file.stat()).size;
   });

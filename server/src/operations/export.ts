@@ -52,7 +52,7 @@ export async function exportSnapshot(
   storage: Storage,
   options: ExportOptions,
 ): Promise<ExportResult> {
-  return appearWhole(options.path, (file) => write(db, storage, tarWriter(file), options));
+  return writeNewFile(options.path, (file) => write(db, storage, tarWriter(file), options));
 }
 
 /**
@@ -60,7 +60,7 @@ export async function exportSnapshot(
  * only when it is complete, and only its owner can read it. Throws `CommandFailed` if it cannot be
  * written.
  */
-export async function appearWhole<T>(
+export async function writeNewFile<T>(
   path: string,
   fill: (file: FileHandle, part: string) => Promise<T>,
 ): Promise<T> {

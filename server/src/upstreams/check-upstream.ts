@@ -4,7 +4,7 @@ import { isComparable, lossAt } from '../core/catalog/listed-price.ts';
 import { FetchError, type Fetch } from '../lib/outbound/fetch.ts';
 import { messageOf } from '../lib/unknown.ts';
 import type { UpstreamAddress } from './index.ts';
-import { keysOf } from './keys.ts';
+import { keyNames } from './keys.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Checks an upstream with calls that cost nothing. */
@@ -70,7 +70,7 @@ export async function checkUpstream(
     reason: usable === true ? null : usable,
     answers: null,
     credential_taken: null,
-    keys: keysOf(upstream).map((key) => ({ key, taken: null })),
+    keys: keyNames(upstream).map((key) => ({ key, taken: null })),
     rows: new Set(own.map(({ id }) => id)).size,
     listed: null,
     missing: [],

@@ -4,7 +4,7 @@ import type { Upstream } from './upstream.ts';
 /** Upstreams that are called with several keys. */
 
 /** The names of an upstream's keys if it has several; otherwise an empty list. */
-export function keysOf(upstream: Upstream | undefined): string[] {
+export function keyNames(upstream: Upstream | undefined): string[] {
   const { keys } = upstream ?? {};
   return keys !== undefined && keys.size > 1 ? [...keys.keys()] : [];
 }

@@ -17,7 +17,7 @@ interface FailureFacts {
   details?: FailureDetails | undefined;
 }
 
-export function fail(
+export function failedTransition(
   row: ClaimedRequest,
   code: FailureCode,
   message: string,

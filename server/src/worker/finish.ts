@@ -12,9 +12,9 @@ import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { isObject, isWithinDepth, itemsOf, objectOf, storableJson } from '../lib/json.ts';
 import { messageOf } from '../lib/unknown.ts';
 import { StorageAway } from '../storage/storage.ts';
-import { endOf, fail } from './end.ts';
+import { endOf, failedTransition } from './end.ts';
 import { OutputNotFetched } from './fetch-output.ts';
-import { costOf, countOf, statedCost } from './job-cost.ts';
+import { costOf, countOf, catalogCost } from './job-cost.ts';
 import { bytesOf, discard, keepEach, type KeptOutputs } from './keep-outputs.ts';
 import { fieldsDepthMax } from './result-handle.ts';
 import {
@@ -53,7 +53,7 @@ export async function finish(
     const failure = asUnusable(error) ?? asUnfetched(row, error);
     if (failure === null) throw error;
     const facts = { cost: costOf(result), cause: messageOf(error), details: failure.details };
-    return fail(row, failure.code, failure.message, facts);
+    return failedTransition(row, failure.code, failure.message, facts);
   }
 }
 
@@ -155,7 +155,7 @@ function complete(
       lost.length === 0 ? result.fields : { ...result.fields, left_out: leftOut(result, lost) },
     outputs: namedByKind(outputs, soldOutputs(sold, outputs)),
     quantity: billed,
-    cost_usd_micro: costOf(result) ?? statedCost(row, model, billed),
+    cost_usd_micro: costOf(result) ?? catalogCost(row, model, billed),
     ttl_seconds: deps.settings.outputTtlSeconds,
   };
 }

@@ -20,11 +20,11 @@ export function countOf({ quantity = NaN }: Pick<JobResult, 'quantity'>): number
 export function costOfRun(row: ClaimedRequest, result: JobResult, deps: StepDeps): bigint | null {
   const billed = chargedQuantity(quoteFromJson(row.quote), countOf(result));
   const model = deps.catalog().models.get(row.model_id);
-  return costOf(result) ?? statedCost(row, model, billed);
+  return costOf(result) ?? catalogCost(row, model, billed);
 }
 
 /** Cost by the catalog row; null if the row states none. */
-export function statedCost(
+export function catalogCost(
   row: ClaimedRequest,
   model: Model | undefined,
   billed: number,

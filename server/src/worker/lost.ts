@@ -3,7 +3,7 @@ import type { Transition } from '../core/request/request.ts';
 import { triesNextRoute, routesAfter } from '../core/request/routing.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import type { LostAnswer, Upstream } from '../upstreams/upstream.ts';
-import { fail } from './end.ts';
+import { failedTransition } from './end.ts';
 import {
   callbackOf,
   isLeft,
@@ -78,5 +78,5 @@ export function canBeFound(
 /** Ends a request of unknown outcome. Its reservation is released; the operator bears any cost. */
 export function endUnknown(row: ClaimedRequest): Transition {
   const message = failures.outcome_unknown;
-  return fail(row, 'outcome_unknown', message, { cause: row.said ?? message });
+  return failedTransition(row, 'outcome_unknown', message, { cause: row.said ?? message });
 }

@@ -2,14 +2,14 @@ import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request/request.ts';
 import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { runBounded } from '../lib/bounded.ts';
-import { fail } from './end.ts';
+import { failedTransition } from './end.ts';
 import { finish } from './finish.ts';
 import { costOf, costOfRun } from './job-cost.ts';
 import { unfetchedMessage } from './unusable-output.ts';
 import { isHeldElsewhere, resultIn } from './result-handle.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { isOff, startedAt, startedName } from './routes.ts';
-import { boundedSeconds, wait, type StepDeps } from './step.ts';
+import { boundedSeconds, waitTransition, type StepDeps } from './step.ts';
 import { askToStop, endStopped } from './stop.ts';
 
 const pollMaxSeconds = 60;
@@ -33,32 +33,35 @@ export async function poll(
   const upstream = startedAt(row, deps);
   const { handle } = row;
   const { FAREBOX_POLL_SECONDS: pollSeconds } = deps.settings;
-  if (handle && isHeldElsewhere(handle)) return wait(row, elsewhereSeconds);
+  if (handle && isHeldElsewhere(handle)) return waitTransition(row, elsewhereSeconds);
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
-  if (isOff(row)) return wait(row, pollSeconds, { message: 'its upstream is switched off' });
+  if (isOff(row))
+    return waitTransition(row, pollSeconds, { message: 'its upstream is switched off' });
   if (!upstream) await deps.missingUpstream(startedName(row));
   if (!upstream || !handle)
-    return wait(row, pollSeconds, { message: 'its upstream is not configured' });
+    return waitTransition(row, pollSeconds, { message: 'its upstream is not configured' });
   const held = deps.circuit.pollWaitSeconds(upstream);
   // Spreads the polls, so that they do not all come when the pause ends.
-  if (held > 0) return wait(row, held + Math.random() * pollSeconds);
+  if (held > 0) return waitTransition(row, held + Math.random() * pollSeconds);
   const state = await runBounded(signal, deps.settings.FAREBOX_STEP_TIMEOUT_SECONDS * 1000, (own) =>
     upstream.poll(handle, own),
   );
   if (state.state === 'stopped' && row.stop !== null) return endStopped(row, state, deps);
   if (state.state === 'failed' || state.state === 'stopped')
-    return fail(row, state.code, state.message);
+    return failedTransition(row, state.code, state.message);
   if (state.state === 'done') return finish(row, state.result, deps, signal);
   if (state.state === 'missing') {
     const isLost = row.missing + 1 >= missingMax;
     if (isLost && row.stop !== null) return endStopped(row, {}, deps);
     if (isLost && (row.accepted_age_seconds ?? 0) >= settledSeconds)
-      return fail(row, 'upstream_failed', 'The model lost the job.', { cause: state.message });
-    return wait(row, pollSeconds, { message: state.message, missing: true });
+      return failedTransition(row, 'upstream_failed', 'The model lost the job.', {
+        cause: state.message,
+      });
+    return waitTransition(row, pollSeconds, { message: state.message, missing: true });
   }
   const wake_seconds = boundedSeconds(state.poll_after_ms, pollSeconds, pollMaxSeconds);
-  const again = wait(row, wake_seconds, { progress: progressIn(state) });
+  const again = waitTransition(row, wake_seconds, { progress: progressIn(state) });
   if (!row.cancel_asked) return again;
   return askToStop(row, { upstream, handle }, again, deps, signal);
 }
@@ -99,7 +102,7 @@ export async function giveUp(
   const message = isRefused ? noCapacity : (unfetched ?? failures[code]);
   const details = isUnfetched ? (told?.details ?? { reason: 'not_fetched' as const }) : undefined;
   const cost = lost ? null : lateCost({ ...row, handle }, seen, deps);
-  return fail(row, code, message, { cost, cause: row.said ?? message, details });
+  return failedTransition(row, code, message, { cost, cause: row.said ?? message, details });
 }
 
 /** The job's present state, by at most one call; null if that does not show it. */
@@ -137,7 +140,7 @@ function lateCost(row: ClaimedRequest, seen: JobState | null, deps: StepDeps): b
 
 /** Ends a chat call whose process died before it could settle. */
 export async function abandon(row: ClaimedRequest): Promise<Transition> {
-  return fail(
+  return failedTransition(
     row,
     'outcome_unknown',
     'The call ended before its reply was complete. Nothing was charged.',

@@ -6,7 +6,7 @@ import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.t
 import { isOff, startedAt, startedName } from './routes.ts';
 import { start } from './start.ts';
 import { callOff } from './stop.ts';
-import { wait, type StepDeps } from './step.ts';
+import { waitTransition, type StepDeps } from './step.ts';
 
 /**
  * Goes on after a start whose answer is unknown, because its process died or the answer was lost.
@@ -23,7 +23,7 @@ export async function recover(
   const later = Math.max(recoverSeconds, deps.settings.FAREBOX_POLL_SECONDS);
   if (!upstream) {
     if (!isOff(row)) await deps.missingUpstream(startedName(row));
-    return wait(row, later, { outcome: 'unknown' });
+    return waitTransition(row, later, { outcome: 'unknown' });
   }
   const task = deps.catalog().models.get(row.model_id)?.task ?? '';
   // guard: lost-start-ends
@@ -37,10 +37,11 @@ export async function recover(
     if (handle)
       return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
     // A job that was just made may not be listed yet, so only the second empty answer is trusted.
-    if (row.outcome !== 'missing') return wait(row, recoverSeconds, { outcome: 'missing' });
+    if (row.outcome !== 'missing')
+      return waitTransition(row, recoverSeconds, { outcome: 'missing' });
     return row.cancel_asked ? callOff(row) : start(row, deps, signal);
   }
-  return wait(row, later, { outcome: 'unknown' });
+  return waitTransition(row, later, { outcome: 'unknown' });
 }
 
 /**
@@ -62,5 +63,5 @@ async function giveOn(
     : null;
   if (next === null) return endUnknown(row);
   const message = 'the process that made the call ended before the answer came';
-  return { ...wait(row, next.seconds, { outcome: 'unknown', message }), ...next.move };
+  return { ...waitTransition(row, next.seconds, { outcome: 'unknown', message }), ...next.move };
 }

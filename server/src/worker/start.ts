@@ -23,7 +23,7 @@ import type {
   StartOutcome,
   Upstream,
 } from '../upstreams/upstream.ts';
-import { fail } from './end.ts';
+import { failedTransition } from './end.ts';
 import { finish } from './finish.ts';
 import { finishedHandle } from './result-handle.ts';
 import { handleLost } from './lost.ts';
@@ -36,7 +36,7 @@ import {
   startedAt,
   type ChosenRoute,
 } from './routes.ts';
-import { boundedSeconds, triedTransition, wait, type StepDeps } from './step.ts';
+import { boundedSeconds, triedTransition, waitTransition, type StepDeps } from './step.ts';
 
 /** Longest pause before the next try, or before the first poll, that an upstream may ask for. */
 const retryMaxSeconds = 120;
@@ -72,7 +72,11 @@ export async function start(
   if (model && !meant && model.upstreams.some((route) => isClosed(row, route)))
     return later(row, resumeSeconds);
   if (!model || !meant) {
-    return fail(row, 'upstream_failed', 'This model was withdrawn before the request could start.');
+    return failedTransition(
+      row,
+      'upstream_failed',
+      'This model was withdrawn before the request could start.',
+    );
   }
   const route = await routeWithSlot(row, model, meant, deps);
   if (route === null) return notYet(row);
@@ -80,7 +84,7 @@ export async function start(
   const { id, attempt } = row;
   const job = await prepare(row, { model, route }, deps, signal);
   if (job === null) {
-    return fail(
+    return failedTransition(
       row,
       'upstream_rejected',
       'A file or output that the input names is no longer kept. Upload it again.',
@@ -115,7 +119,7 @@ export async function start(
 function later(row: ClaimedRequest, seconds: number): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   const frees_slot = seconds > slotKeptSeconds;
-  return wait(row, seconds * (0.5 + Math.random()), { frees_slot });
+  return waitTransition(row, seconds * (0.5 + Math.random()), { frees_slot });
 }
 
 /** The request's own route, or the next one that is set up. */
@@ -178,7 +182,7 @@ function takeAt(row: ClaimedRequest, { upstream, model }: ModelUpstream, deps: S
 function notYet(row: ClaimedRequest): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   return {
-    ...wait(row, slotSeconds * (0.5 + Math.random())),
+    ...waitTransition(row, slotSeconds * (0.5 + Math.random())),
     // guard: refused-keeps-its-turn
     waits: true,
   };
@@ -309,7 +313,8 @@ async function answer(
     const { route, key, began } = chosen;
     await deps.circuit.noteSuccess({ ...route, key }, row.account_id, began);
   }
-  if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
+  if (outcome.outcome === 'rejected')
+    return failedTransition(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') {
     const { result } = outcome;
     const handle = finishedHandle(result);

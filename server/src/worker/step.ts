@@ -83,7 +83,7 @@ export type StepRun = (
 export type WaitTransition = Extract<Transition, { to: 'wait' }>;
 
 /** The request is due again after `wake_seconds`; apart from that, only `facts` change. */
-export function wait(
+export function waitTransition(
   { id, attempt, started_in }: ClaimedRequest,
   wake_seconds: number,
   facts: Partial<Omit<WaitTransition, 'id' | 'attempt' | 'to' | 'wake_seconds'>> = {},
@@ -98,7 +98,7 @@ export function triedTransition(
   { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
   wake_seconds: number,
 ): WaitTransition {
-  return wait(row, wake_seconds, { started_in: row.attempt, outcome, message });
+  return waitTransition(row, wake_seconds, { started_in: row.attempt, outcome, message });
 }
 
 /** Limits the delay that an upstream asks for. */

@@ -5,7 +5,7 @@ import type { ClaimedRequest } from '../db/requests/request-steps.ts';
 import { runBounded } from '../lib/bounded.ts';
 import type { Handle, StoppedJob, Upstream } from '../upstreams/upstream.ts';
 import { endOf } from './end.ts';
-import { costOf, countOf, statedCost } from './job-cost.ts';
+import { costOf, countOf, catalogCost } from './job-cost.ts';
 import type { StepDeps, WaitTransition } from './step.ts';
 
 /** Running jobs whose callers cancelled them: the upstream is asked, and the end is charged. */
@@ -37,7 +37,7 @@ export function endStopped(row: ClaimedRequest, told: StoppedUsage, deps: StepDe
   const units = countOf(told);
   const billed = units === null ? null : chargedQuantity(quoteFromJson(row.quote), units);
   const model = deps.catalog().models.get(row.model_id);
-  const cost = costOf(told) ?? (billed === null ? null : statedCost(row, model, billed));
+  const cost = costOf(told) ?? (billed === null ? null : catalogCost(row, model, billed));
   const stopped = { charge: stopCharge(row, told), quantity: billed, cost_usd_micro: cost };
   return { ...endOf(row), to: 'CANCELLED', stopped };
 }

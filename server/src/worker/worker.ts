@@ -23,7 +23,7 @@ import { recover } from './recover.ts';
 import { startedAt } from './routes.ts';
 import { findSpooled, SpoolWatch } from './spooled.ts';
 import { start } from './start.ts';
-import { wait, type StepDeps, type StepRun } from './step.ts';
+import { waitTransition, type StepDeps, type StepRun } from './step.ts';
 import { callOff } from './stop.ts';
 import { Backoff } from './backoff.ts';
 import { paceMs, Sleep } from './sleep.ts';
@@ -402,7 +402,7 @@ class ClaimingWorker implements Worker {
       log.warn({ ...facts, failed, err: error }, 'step failed, will be tried again');
     const handedBack: Transition = { id, attempt, to: 'requeue' };
     const unfetched_seconds = error instanceof OutputNotFetched ? error.seconds : null;
-    const again = wait(row, wake_seconds, { message: String(error), unfetched_seconds });
+    const again = waitTransition(row, wake_seconds, { message: String(error), unfetched_seconds });
     const unbegun = row.status === 'IN_QUEUE' && this.#gaveUp;
     await operations.advance(unbegun ? handedBack : again).catch(() => {});
   }

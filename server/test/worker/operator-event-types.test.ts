@@ -10,7 +10,7 @@ import { creditDeposit } from '../../src/operations/deposits/decide-deposit.ts';
 import { commandLine, runAction } from '../../src/operations/operator-action.ts';
 import { auditWhenDue } from '../../src/worker/background/audit.ts';
 import { watchSpace } from '../../src/worker/background/disk-space.ts';
-import { tellLowBalances } from '../../src/worker/background/low-balance.ts';
+import { notifyLowBalances } from '../../src/worker/background/low-balance.ts';
 import { endpointOf, playWorld } from '../chains/play-kit.ts';
 import { openReceiver, receiverEnv, webhookSecret, type Receiver } from '../kit/receiver.ts';
 import { before, withService } from '../kit/with-service.ts';
@@ -123,7 +123,8 @@ const scenes: Record<EventType, { act: () => Promise<unknown>; facts: Record<str
       await change(`insert into alerts (account_id, low_balance_usd_micro, emails)
         values ('${account.account_id}', 1000000000, false)`);
       const deps = { db: service.db, log, mail: null, webhookMs: 1_000, origin: () => '' };
-      const look = () => tellLowBalances({ ...deps, webhooks: null as never, localWebhooks: null });
+      const look = () =>
+        notifyLowBalances({ ...deps, webhooks: null as never, localWebhooks: null });
       await Promise.all([look(), look(), look()]);
       await look();
     },

@@ -17,7 +17,7 @@ import {
 import { readUpstreamStates } from '../../db/upstreams/states.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { codeOf, messageOf } from '../../lib/unknown.ts';
-import { openEye } from '../../worker/background/reader.ts';
+import { openProbe } from '../../worker/background/reader.ts';
 import { seconds } from '../output.ts';
 import { openTrialAccounts } from '../trial/trial-accounts.ts';
 import { findingsOf, type Diagnosis } from './finding.ts';
@@ -207,7 +207,7 @@ async function checkStandby(
   if (url === null) return [];
   const make = findingsOf('standby');
   const todo = 'The primary answers all reads until DATABASE_READ_URL is right, or unset.';
-  const eye = openEye(url);
+  const eye = openProbe(url);
   try {
     const unread = await listUnreadable(eye);
     const grant = 'Run on the primary: grant select on all tables in schema public to ROLE';

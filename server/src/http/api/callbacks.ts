@@ -3,7 +3,7 @@ import { routeTo } from '../../core/request/routing.ts';
 import { verifyCallback } from '../../core/request/signature.ts';
 import { findKeyOfAttempt } from '../../db/requests/request-lists.ts';
 import { isUuid } from '../../lib/id.ts';
-import { byKey, keysOf } from '../../upstreams/keys.ts';
+import { byKey, keyNames } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';
 import { bodyStream, collect } from '../body.ts';
 import type { OpenChatDeps, RequestDeps } from '../deps.ts';
@@ -30,7 +30,7 @@ export const receive = openEndpoint(shapes, async ({ req }, deps: RequestDeps & 
   // guard: callback-is-signed
   if (!isUuid(request_id) || !verifyCallback(deps.secrets, link, sig) || !known?.callback)
     throw new ApiError('not_found');
-  const isKeyed = keysOf(known).length > 0;
+  const isKeyed = keyNames(known).length > 0;
   const key = isKeyed ? await findKeyOfAttempt(deps.wholeDb, request_id, attempt) : null;
   const upstream = byKey(known, key);
   if (!upstream?.callback) throw new ApiError('not_found');

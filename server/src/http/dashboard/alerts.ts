@@ -3,7 +3,7 @@ import * as alerts from '../../db/accounts/alerts.ts';
 import * as people from '../../db/accounts/people.ts';
 import { urlLengthMax } from '../../lib/outbound/address.ts';
 import { setAlerts } from '../../operations/accounts/alerts.ts';
-import { judgeWebhook } from '../../operations/requests/check-media.ts';
+import { demandWebhookUrl } from '../../operations/requests/check-media.ts';
 import * as s from '../schemas/schema.ts';
 import { visitEndpoint } from '../endpoint.ts';
 import type { WebDeps } from '../session/visit.ts';
@@ -62,7 +62,8 @@ export const write = visitEndpoint(
   async ({ req, body }, deps) => {
     const { low_balance_usd_micro: threshold = null, ...rest } = body;
     const webhook_url = body.webhook_url || null;
-    if (webhook_url !== null) await judgeWebhook(webhook_url, 'webhook_url', req.account_id, deps);
+    if (webhook_url !== null)
+      await demandWebhookUrl(webhook_url, 'webhook_url', req.account_id, deps);
     const before = (await alerts.find(deps.db, req.account_id)) ?? usual;
     const low_balance_usd_micro = threshold === null ? null : BigInt(threshold);
     await setAlerts(deps.db, req.account_id, {

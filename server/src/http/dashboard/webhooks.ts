@@ -11,7 +11,7 @@ import { faultIn } from '../../lib/outbound/fetch-error.ts';
 import { newId } from '../../lib/id.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/accounts/account.ts';
 import { sendNotification, type SentNotification } from '../../operations/requests/notification.ts';
-import { judgeWebhook } from '../../operations/requests/check-media.ts';
+import { demandWebhookUrl } from '../../operations/requests/check-media.ts';
 import { webhookFetch } from '../../operations/requests/webhook-fetch.ts';
 import { requireId } from '../ids.ts';
 import { pageFrom } from '../page.ts';
@@ -59,7 +59,7 @@ export const test = visitEndpoint(
     reply: SendResult,
   },
   async ({ req, body: { url } }, deps) => {
-    await judgeWebhook(url, 'url', req.account_id, deps);
+    await demandWebhookUrl(url, 'url', req.account_id, deps);
     const request_id = newId();
     const response_url = `${deps.links.baseUrl}/requests/${request_id}/response`;
     const body = JSON.stringify({ type: 'test', request_id, status: 'COMPLETED', response_url });

@@ -5,7 +5,7 @@ import type { Letter } from '../../lib/mail.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { messageOf } from '../../lib/unknown.ts';
 import { handOver } from '../../operations/accounts/hand-over.ts';
-import { askToConfirm, isInvited, settlePerson } from '../../operations/accounts/person.ts';
+import { makeConfirmLink, isInvited, ensureOwnAccount } from '../../operations/accounts/person.ts';
 import type { HttpDeps } from '../deps.ts';
 import { createAuth, type Auth } from './auth.ts';
 import { knownDevice } from './devices.ts';
@@ -75,9 +75,9 @@ export function openAuth(
     mail: postToStranger && ((letter) => postToStranger(letter, 'way in')),
     admits: async ({ email, emailVerified }) =>
       signUp === 'open' || (signUp === 'invite' && emailVerified && (await isInvited(db, email))),
-    settle: (person) => settlePerson(db, person),
+    settle: (person) => ensureOwnAccount(db, person),
     askToConfirm: ({ id, email }) =>
-      void askToConfirm(db, id).then((token) => {
+      void makeConfirmLink(db, id).then((token) => {
         const link = `${origin()}/confirm?token=${token}`;
         postToStranger?.(verificationLetter(email, link), 'notice');
       }, notSent(log)),

@@ -3,7 +3,11 @@ import * as people from '../../db/accounts/people.ts';
 import * as sessions from '../../db/accounts/sessions.ts';
 import { networkOf } from '../../lib/caller-address.ts';
 import { requireEmail } from '../../operations/accounts/account.ts';
-import { askForEmail, findPersonOfChange, confirmEmail } from '../../operations/accounts/email.ts';
+import {
+  makeEmailLink,
+  findPersonOfChange,
+  confirmEmail,
+} from '../../operations/accounts/email.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
@@ -52,7 +56,7 @@ export const ask = visitEndpoint(
     await demandHolder(req, body.password, deps);
     await throttle(deps, 'ask for e-mail', person_id, asksOfPerson);
     const taken = (await people.find(db, email)) !== null;
-    const token = await askForEmail(db, { person_id, session_id, email });
+    const token = await makeEmailLink(db, { person_id, session_id, email });
     const url = `${web.origin()}/email?token=${token}`;
     deps.post?.(emailAskedLetter(before, email));
     const letter = taken ? emailTakenLetter(email, web.origin()) : emailLetter(email, url);

@@ -22,7 +22,7 @@ export interface EmailChange {
  * requested or when anything else ends the person's open links, such as a new password. The browser
  * that asks stays signed in. Throws `Refusal` if the address is invalid.
  */
-export async function askForEmail(
+export async function makeEmailLink(
   db: Database,
   asked: { person_id: string; session_id: string; email: string },
 ): Promise<string> {

@@ -27,7 +27,7 @@ export function handOver(db: Database, id: string): Promise<HandOver | null> {
   return db.tx(async (tx) => {
     await people.lock(tx, id);
     const person = await people.findEmail(tx, id);
-    return person && { email: person.email, ...(await endEarlier(tx, { id, ...person })) };
+    return person && { email: person.email, ...(await endFormerAccess(tx, { id, ...person })) };
   });
 }
 
@@ -35,7 +35,7 @@ export function handOver(db: Database, id: string): Promise<HandOver | null> {
  * Ends the ways to sign in. Unless the person's owner had proven the address before, all other
  * accesses to the accounts that the person founded end, too.
  */
-export async function endEarlier(
+export async function endFormerAccess(
   tx: Transaction,
   { id, owner_proven }: { id: string; owner_proven: boolean },
 ): Promise<Omit<HandOver, 'email'>> {

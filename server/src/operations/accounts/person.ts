@@ -14,7 +14,7 @@ import { newId } from '../../lib/id.ts';
 import { hashPassword } from '../../lib/password.ts';
 import type { Connection, Database, Transaction } from '../../lib/sql/sql.ts';
 import { requireEmail, reportAccount } from './account.ts';
-import { endEarlier } from './hand-over.ts';
+import { endFormerAccess } from './hand-over.ts';
 import { hashToken, makeLink, requireLink, takeLink } from './link.ts';
 import { demandLine } from '../line.ts';
 import { Refusal } from '../refusal.ts';
@@ -82,7 +82,7 @@ export async function signUp(db: Database, wanted: SignUp): Promise<SignedUp> {
 async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
   const { id, name, password, email_verified } = person;
   await people.rename(tx, id, name);
-  if (email_verified) await endEarlier(tx, { id, owner_proven: false });
+  if (email_verified) await endFormerAccess(tx, { id, owner_proven: false });
   else await sessions.endAll(tx, id);
   await people.setPassword(tx, id, email_verified ? password : null);
 }
@@ -169,7 +169,10 @@ export async function isInvited(db: Database, email: string): Promise<boolean> {
  * Gives a person who came from an identity provider an account of their own, unless they belong to
  * an account or are invited into one. They accept that invitation themselves.
  */
-export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
+export function ensureOwnAccount(
+  db: Database,
+  person: { id: string; email: string },
+): Promise<void> {
   return db.tx(async (tx) => {
     const found = await people.find(tx, person.email);
     if (found?.email_verified) await people.verify(tx, person.id);
@@ -319,7 +322,7 @@ export async function setNewPassword(
     const { person_id: id } = await takeLink(tx, 'reset', link.token);
     const before = await people.findEmail(tx, id);
     if (!before?.email_verified && link.signed_in_id !== id)
-      await endEarlier(tx, { id, owner_proven: false });
+      await endFormerAccess(tx, { id, owner_proven: false });
     if (!(await people.setPassword(tx, id, password)))
       await people.insertPassword(tx, { id: newId(), person_id: id, password });
     await sessions.endAll(tx, id);
@@ -328,7 +331,7 @@ export async function setNewPassword(
 }
 
 /** Makes the link that confirms a new person's address, and returns its token. */
-export function askToConfirm(db: Database, id: string): Promise<string> {
+export function makeConfirmLink(db: Database, id: string): Promise<string> {
   return makeLink(db, 'confirm', id);
 }
 

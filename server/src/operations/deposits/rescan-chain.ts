@@ -30,7 +30,7 @@ export async function rescanChain(
       throw new Refusal(`Reading of ${name} is stopped: ${stopped_why}. Resume it first.`, {
         reason: 'chain_stopped',
       });
-    if (from > scanned) throw unread(name, from, scanned);
+    if (from > scanned) throw blockUnreadRefusal(name, from, scanned);
     const until = to === null || to > scanned ? scanned : to;
     await chains.setRescan(tx, name, { from, to: until });
     const details = { from: String(from), to: String(until) };
@@ -63,7 +63,7 @@ export async function lockRead(
   return { ...chain, scanned_height };
 }
 
-export function unread(name: string, block: bigint, scanned: bigint): Refusal {
+export function blockUnreadRefusal(name: string, block: bigint, scanned: bigint): Refusal {
   return new Refusal(
     `Block ${block} of ${name} was not read yet: reading is at block ${scanned}.`,
     { reason: 'block_unread', scanned_height: String(scanned) },

@@ -30,7 +30,7 @@ export interface WebhookDeps extends MediaDeps {
 }
 
 /** Throws `bad_webhook_url` if this account's webhooks may not go to the address. */
-export async function judgeWebhook(
+export async function demandWebhookUrl(
   text: string,
   param: string,
   accountId: string,
@@ -110,7 +110,7 @@ const tooManyHosts = `is on another host, but the addresses of one input may be 
  * Throws unless every address is public and every file exists and belongs to the account. Returns
  * the types of the files, each with the path of its field.
  */
-export async function checkMedia(
+export async function requireMedia(
   media: MediaInputs,
   accountId: string,
   deps: MediaDeps,

@@ -20,7 +20,7 @@ import { StorageAway } from '../../storage/storage.ts';
 import type { InputFile } from '../../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
 import type { ChatRun } from './call-routes.ts';
-import { checkMedia, type MediaDeps } from './check-media.ts';
+import { requireMedia, type MediaDeps } from './check-media.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 import type { CallTrace } from './submit.ts';
 import { gatherFiles, type StoredDeps } from './stored-inputs.ts';
@@ -118,7 +118,7 @@ async function chatFiles(
   const media = chatMedia(conversation);
   if (media.files.length + media.urls.length === 0) return { files: {}, file_bytes: 0 };
   const list = listOf(conversation);
-  await checkMedia(media, account_id, deps, badMessages);
+  await requireMedia(media, account_id, deps, badMessages);
   const files = await gatherFiles(media, account_id, deps);
   if (files === null)
     throw badMessages(list, 'refer to a file that has been deleted', { reason: 'file_gone' });

@@ -22,7 +22,7 @@ import type { Spender } from '../../db/accounts/callers.ts';
 import { newId } from '../../lib/id.ts';
 import { tooManyOpenJobs, type AccountLimits, type SubmitResult } from './admit.ts';
 import type { Operations } from './batched.ts';
-import { badWebhook, checkMedia, judgeWebhook, type MediaDeps } from './check-media.ts';
+import { badWebhook, requireMedia, demandWebhookUrl, type MediaDeps } from './check-media.ts';
 import type { WebhookFetches } from './webhook-fetch.ts';
 import { chooseRoutes, type RouteDeps } from '../upstreams/choose-routes.ts';
 
@@ -162,7 +162,7 @@ async function takeWebhook(
     throw bad('must be one address, as a string');
   if (given.length === 2 && inQuery !== inBody)
     throw bad('differs between the query and the body; give it only once');
-  await judgeWebhook(url, 'webhook_url', caller.account_id, deps);
+  await demandWebhookUrl(url, 'webhook_url', caller.account_id, deps);
   return { webhook_url: url, input };
 }
 
@@ -185,7 +185,7 @@ async function checkInput(
       },
     });
   }
-  const files = await checkMedia(mediaInputs(input), accountId, deps, invalid);
+  const files = await requireMedia(mediaInputs(input), accountId, deps, invalid);
   checkTypes(model, [...files, ...(await sniffTypesOfData(input))]);
 }
 

@@ -1,7 +1,7 @@
 import { isOfKey, pausedName, type UpstreamRefusal } from '../../core/catalog/upstream-key.ts';
 import * as upstreamPauses from '../../db/upstreams/pauses.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { keysOf } from '../../upstreams/keys.ts';
+import { keyNames } from '../../upstreams/keys.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 import { countLostStarts } from './lost-starts.ts';
 import { openKeys, type KeyFor } from './upstream-keys.ts';
@@ -185,7 +185,7 @@ function startCircuit(
     const told = { upstream, model, model_id, why, cause };
     if (blamed === null) return listener.startFailed(told, noted);
     listener.startFailed({ ...told, key: blamed }, noted);
-    const names = keysOf(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
+    const names = keyNames(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
     const paused = await upstreamPauses.pauseWithKeys(db, upstream, model, names);
     if (paused.length > 0) healthy.delete(upstream);
     for (const each of paused) listener.keysPaused(told, each);

@@ -2,7 +2,7 @@ import { pausedName } from '../../core/catalog/upstream-key.ts';
 import * as queue from '../../db/requests/queue.ts';
 import * as upstreamStates from '../../db/upstreams/states.ts';
 import type { Connection } from '../../lib/sql/sql.ts';
-import { keysOf } from '../../upstreams/keys.ts';
+import { keyNames } from '../../upstreams/keys.ts';
 import type { Upstream } from '../../upstreams/upstream.ts';
 
 /** Chooses the key for a call to an upstream with several keys, in rotation, past paused keys. */
@@ -21,7 +21,7 @@ export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
   /** Index of the next key, by upstream. */
   const nexts = new Map<string, number>();
   return async ({ upstream, model }, refused) => {
-    const keys = keysOf(upstreams.get(upstream));
+    const keys = keyNames(upstreams.get(upstream));
     if (keys.length === 0) return null;
     const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
     // If the database cannot be read, treat no key as paused: the call itself shows whether it
@@ -49,7 +49,7 @@ export async function readKeyStates(
   upstreams: Upstreams,
 ): Promise<UpstreamKeyView[]> {
   const keys = [...upstreams].flatMap(([upstream, live]) =>
-    keysOf(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),
+    keyNames(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),
   );
   if (keys.length === 0) return [];
   const names = keys.map(({ name }) => name);

@@ -22,7 +22,7 @@ export interface AlertMailDeps {
 const limit = 1000;
 
 /** One check of all causes but a low balance: an account gets one e-mail about all of them. */
-export async function tellCauses(
+export async function mailAlerts(
   deps: AlertMailDeps,
   lease: { leaseSeconds: number; triesMax: number },
 ): Promise<void> {

@@ -8,7 +8,7 @@ import { repeat } from '../../lib/repeat.ts';
 import { claimLowBalances } from '../../operations/accounts/alerts.ts';
 import { sendNotification } from '../../operations/requests/notification.ts';
 import { webhookFetch, type WebhookFetches } from '../../operations/requests/webhook-fetch.ts';
-import { mailPayers, tellCauses, type AlertMailDeps } from './alert-mail.ts';
+import { mailPayers, mailAlerts, type AlertMailDeps } from './alert-mail.ts';
 
 /**
  * Notifies accounts whose balance is low: once, and again only after the balance has been above the
@@ -35,12 +35,12 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
   const look = async () => {
     if (!deps.mayTell()) return checkMs;
     try {
-      await tellLowBalances(deps);
+      await notifyLowBalances(deps);
     } catch (err) {
       deps.log.warn({ err }, 'could not check for low balances');
     }
     try {
-      await tellCauses(deps, { leaseSeconds, triesMax });
+      await mailAlerts(deps, { leaseSeconds, triesMax });
     } catch (err) {
       deps.log.warn({ err }, 'could not check for other alerts');
     }
@@ -50,7 +50,7 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
 }
 
 /** One check. Returns how many accounts were notified. */
-export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
+export async function notifyLowBalances(deps: BalanceDeps): Promise<number> {
   await alerts.watchUnchosen(deps.db, usualLowBalance, armedMax);
   const low = await claimLowBalances(deps.db, { limit, leaseSeconds, triesMax });
   const told = await Promise.all(low.map((account) => tell(account, deps)));

@@ -32,7 +32,7 @@ interface WatchOptions {
 }
 
 /** Looks each second at how far the standby is behind. Before the first look it answers nothing. */
-export function openReader({
+export function watchStandby({
   url: connection,
   max,
   lagMaxMs,
@@ -43,7 +43,7 @@ export function openReader({
   const options = { connection, applicationName: 'farebox reads', statementTimeoutMs };
   const standby = openStandby({ ...options, max });
   // Apart from the others, so that many long sums do not look like a server that is away.
-  const eye = openEye(connection);
+  const eye = openProbe(connection);
   let why: UnusedWhy | 'away' | 'unknown' | null = 'unknown';
   let lag = NaN;
   let newest: Position | null = null;
@@ -94,7 +94,7 @@ export function openReader({
 }
 
 /** A connection for looks at a standby. */
-export function openEye(connection: string): Standby {
+export function openProbe(connection: string): Standby {
   return openStandby({
     connection,
     max: 1,

@@ -5,8 +5,8 @@ import { adjust, deposit } from '../../kit/by-command-line.ts';
 import { newId } from '../../../src/lib/id.ts';
 import type { Letter } from '../../../src/lib/mail.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { tellCauses } from '../../../src/worker/background/alert-mail.ts';
-import { tellLowBalances } from '../../../src/worker/background/low-balance.ts';
+import { mailAlerts } from '../../../src/worker/background/alert-mail.ts';
+import { notifyLowBalances } from '../../../src/worker/background/low-balance.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import { person, startWebService } from '../../kit/web.ts';
 
@@ -37,7 +37,7 @@ const deps = () => ({
   },
   origin: () => 'https://pages.example',
 });
-const look = () => tellCauses(deps(), { leaseSeconds: 120, triesMax: 5 });
+const look = () => mailAlerts(deps(), { leaseSeconds: 120, triesMax: 5 });
 
 /** Moves all that happened to an earlier time, as if it were later now. */
 async function later(by: string) {
@@ -271,7 +271,7 @@ describe('an alert', () => {
 
 describe('a low balance of an account that has chosen nothing', () => {
   const check = () =>
-    tellLowBalances({ ...deps(), webhooks: null as never, localWebhooks: null, webhookMs: 1 });
+    notifyLowBalances({ ...deps(), webhooks: null as never, localWebhooks: null, webhookMs: 1 });
   let moves = 0;
   const move = ({ account_id }: TestAccount, usd: number) => {
     const wanted = { account_id, amount: BigInt(usd * 1e6), reference: `usual ${++moves}` };

@@ -9,7 +9,7 @@ import { find } from '../../../src/db/accounts/accounts.ts';
 import { createFetch, type Fetch } from '../../../src/lib/outbound/fetch.ts';
 import type { Letter } from '../../../src/lib/mail.ts';
 import { rawSql } from '../../../src/lib/sql/sql.ts';
-import { tellLowBalances, type BalanceDeps } from '../../../src/worker/background/low-balance.ts';
+import { notifyLowBalances, type BalanceDeps } from '../../../src/worker/background/low-balance.ts';
 import { inShort } from '../../kit/long.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import { person, startWebService, type Person } from '../../kit/web.ts';
@@ -51,7 +51,7 @@ beforeEach(() => {
 });
 
 const look = () =>
-  tellLowBalances({
+  notifyLowBalances({
     db: service.db,
     log: { warn: () => {} } as never,
     webhooks,

@@ -7,7 +7,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import { loopbackHosts } from '../../../src/lib/outbound/address.ts';
 import { createFetch } from '../../../src/lib/outbound/fetch.ts';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
-import { tellLowBalances } from '../../../src/worker/background/low-balance.ts';
+import { notifyLowBalances } from '../../../src/worker/background/low-balance.ts';
 import { assertRefused } from '../../kit/refusal.ts';
 import type { Service, TestAccount } from '../../kit/service.ts';
 import { person, startWebService } from '../../kit/web.ts';
@@ -63,7 +63,7 @@ async function lookForLowBalances(): Promise<void> {
   const localWebhooks = createFetch({ guard: { allowHosts: loopbackHosts }, lookup });
   const log = createLog('silent');
   const deps = { db: trial!.db, log, mail: null, webhookMs: 5_000, origin: () => '' };
-  await tellLowBalances({ ...deps, webhooks, localWebhooks });
+  await notifyLowBalances({ ...deps, webhooks, localWebhooks });
   await Promise.all([webhooks.close(), localWebhooks.close()]);
 }
 
