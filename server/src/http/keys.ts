@@ -15,7 +15,7 @@ import type { Bounds } from '../operations/accounts/key-rules.ts';
 import type { ActionResult } from '../operations/operator-action.ts';
 import type { HttpDeps } from './deps.ts';
 import * as s from './schemas/schema.ts';
-import { badField, timeToCome } from './schemas/validate.ts';
+import { badField, endToCome } from './schemas/validate.ts';
 
 /** A key as each caller sees it, and the bodies that make and change one. */
 
@@ -175,7 +175,7 @@ export function settingsOf(
   now: keys.KeyRow | null,
   { catalog }: Pick<HttpDeps, 'catalog'>,
 ): KeyChange {
-  timeToCome(given.expires_at, 'expires_at');
+  endToCome(given.expires_at);
   const known = catalog().models;
   // A model that the key is allowed already may be away for a while.
   for (const [i, model] of (given.models ?? []).entries())

@@ -2,7 +2,7 @@ import * as vouchers from '../../db/accounts/vouchers.ts';
 import { createVouchers, voidVoucher } from '../../operations/accounts/voucher.ts';
 import { requireId } from '../ids.ts';
 import { pageFrom } from '../page.ts';
-import { timeToCome } from '../schemas/validate.ts';
+import { endToCome } from '../schemas/validate.ts';
 import { NewVouchers } from '../schemas/operator.ts';
 import * as s from '../schemas/schema.ts';
 import { operatorAction, operatorEndpoint } from '../endpoint.ts';
@@ -44,7 +44,7 @@ export const create = operatorAction(
       amount: BigInt(body.amount_usd_micro),
       count: body.count,
       note: body.note ?? null,
-      expires_at: timeToCome(body.expires_at, 'expires_at'),
+      expires_at: endToCome(body.expires_at),
     };
     reply.code(201);
     return async (db) => {

@@ -207,8 +207,8 @@ export function email() {
   return text('An e-mail address.');
 }
 
-export function id(description?: string, more: Keywords = {}) {
-  return text(description, { format: 'uuid', ...more });
+export function id(description?: string) {
+  return text(description, { format: 'uuid' });
 }
 
 /** The body of a call, or the filters of a list: unknown fields are refused. */

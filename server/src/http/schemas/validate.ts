@@ -208,11 +208,11 @@ function isMoment(text: string): boolean {
   return ms >= 0 && ms < 2 ** 48;
 }
 
-/** A future time, or null if none is given. Throws `bad_request`. */
-export function timeToCome(value: string | null | undefined, name: string): Date | null {
-  const time = value ? new Date(value) : null;
+/** A future `expires_at`, or null if none is given. Throws `bad_request`. */
+export function endToCome(expires_at: string | null | undefined): Date | null {
+  const time = expires_at ? new Date(expires_at) : null;
   if (time === null || time.getTime() > Date.now()) return time;
-  throw badField(name, 'a future time in UTC, such as 2027-01-31T00:00:00.000Z', {
+  throw badField('expires_at', 'a future time in UTC, such as 2027-01-31T00:00:00.000Z', {
     reason: 'end_passed',
   });
 }
