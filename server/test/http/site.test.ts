@@ -1,7 +1,7 @@
 /** The public pages: anyone can read them, and all their links work. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { withWebService } from '../kit/web.ts';
+import { originOf, withWebService } from '../kit/web.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog } from '../kit/service.ts';
 
@@ -158,8 +158,31 @@ describe('nothing else is served', () => {
       const html = await reply.text();
       assert.equal(reply.status, 404);
       assert.equal(reply.headers.get('cache-control'), 'no-store');
-      assert.ok(html.includes('<h1>Not found</h1>'));
+      assert.ok(html.includes('<h1>Page not found</h1>'));
       assert.ok(!html.includes('FAREBOX_'));
+    });
+  }
+
+  const missing: [path: string, language: string, title: string][] = [
+    ['/no/such/page', 'en', 'Page not found'],
+    ['/no/such/page', 'ru-RU,ru;q=0.9', 'Такой страницы нет'],
+    ['/ru/models/no/such', 'en', 'Такой страницы нет'],
+  ];
+  for (const [path, language, title] of missing) {
+    test(`${path} in ${language} keeps the frame, and shows the number of the call`, async () => {
+      const headers = { accept: 'text/html', 'accept-language': language };
+      const reply = await read(path, headers);
+      const html = await reply.text();
+      assert.equal(reply.status, 404);
+      for (const part of [`<h1>${title}</h1>`, '/sign-in', '<footer>'])
+        assert.ok(html.includes(part), part);
+      const id = reply.headers.get('x-request-id');
+      assert.ok(id !== null && html.includes(id));
+      // The app's own page has the frame of people who are signed in.
+      const cookie = 'farebox.session_token=x';
+      const known = await fetch(originOf(service) + path, { headers: { ...headers, cookie } });
+      assert.equal(known.status, 404);
+      assert.doesNotMatch(await known.text(), /href="\/sign-in"/);
     });
   }
 

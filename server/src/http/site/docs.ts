@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebDeps } from '../session/visit.ts';
-import { escape, link, sendMissing, sendPage, sendText } from './frame.ts';
+import { escape, link, sendPage, sendText } from './frame.ts';
 import { entries, manual } from './entries.ts';
 import { manualPage, type ManualPage } from './manual.ts';
+import { sendMissingPage } from './missing.ts';
 import { findHits, type Hit } from './search.ts';
 import { startBody } from './start.ts';
 
@@ -37,7 +38,7 @@ export async function page(req: FastifyRequest, reply: FastifyReply, deps: WebDe
   const shown = await manualPage(name, deps.links.baseUrl);
   // The same address has two forms, which caches must not mix up.
   reply.header('vary', 'accept');
-  if (!shown) return sendMissingPage(reply, deps);
+  if (!shown) return sendMissingPage(req, reply, deps);
   if (path.endsWith('.md') || /\btext\/markdown\b/.test(req.headers.accept ?? ''))
     return sendText(req, reply, 'markdown', shown.source);
   return sendPage(req, reply, deps, {
@@ -56,16 +57,6 @@ function withContents({ html, sections }: ManualPage): string {
   const items = parts.map(({ anchor, heading }) => link(`#${anchor}`, heading));
   const contents = `<nav class="contents" aria-label="On this page">${listOf(items)}</nav>`;
   return html.replace('</h1>', `</h1>\n${contents}`);
-}
-
-export function sendMissingPage(reply: FastifyReply, deps: WebDeps): unknown {
-  return sendMissing(reply, deps, {
-    title: 'Not found',
-    description: 'This address has no page.',
-    path: '/docs',
-    side: sideOf(null),
-    body: '<h1>Not found</h1><p>This address has no page. Choose one from the list, or search.</p>',
-  });
 }
 
 /** The list of pages. `current` is the name of the open page; '' is the quick start. */

@@ -125,11 +125,12 @@ const types = {
 
 /** Sends the answer to an address without a page. */
 export async function sendMissing(
+  req: FastifyRequest,
   reply: FastifyReply,
   deps: WebDeps,
   page: SitePage,
 ): Promise<unknown> {
-  const html = await framed(reply, deps, page);
+  const html = await framed(reply, deps, page, hasSession(req, deps));
   return reply
     .code(404)
     .header('cache-control', 'no-store')

@@ -19,9 +19,9 @@ import {
   unitName,
   usd,
 } from './cards.ts';
-import { sendMissingPage } from './docs.ts';
 import { codeBlock } from './code.ts';
 import { escape, link, sendPage, sendText, table } from './frame.ts';
+import { sendMissingPage } from './missing.ts';
 import { speechOf, type Speech, type Words } from './speech.ts';
 import { codeOf } from './start.ts';
 
@@ -111,7 +111,7 @@ export async function read(req: FastifyRequest, reply: FastifyReply, deps: WebDe
   const sampled = models.get(path.replace(/\/sample\.\w+$/, ''));
   if (sampled && !model && samplePath(sampled) === `/models/${path}`)
     return sendSample(req, reply, sampled, deps);
-  if (!model) return sendMissingPage(reply, deps);
+  if (!model) return sendMissingPage(req, reply, deps);
   const { id, name, description } = model;
   const picture = samplePath(model);
   const speech = speechOf(req);
@@ -136,7 +136,7 @@ async function sendSample(
   reply.header('content-security-policy', "default-src 'none'");
   if (model.sample === undefined) return sendText(req, reply, 'svg', paintSample(model));
   const sample = await deps.web.readSample(model.sample).catch(() => null);
-  if (sample === null) return sendMissingPage(reply, deps);
+  if (sample === null) return sendMissingPage(req, reply, deps);
   const { bytes, content_type } = sample;
   const etag = `"${hash('sha256', bytes, 'hex').slice(0, 24)}"`;
   return sendCached(req, reply, { etag, type: content_type, body: bytes, isPrivate: false });
