@@ -1,7 +1,7 @@
 import './studio-texts.ts';
 import {
+  Box,
   Button,
-  Group,
   MultiSelect,
   SimpleGrid,
   Skeleton,
@@ -9,9 +9,10 @@ import {
   Title,
   UnstyledButton,
 } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowRight } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { QueryLink, useQueryOf } from '../address.ts';
 import type { Estimate, Model } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
@@ -139,10 +140,15 @@ function Side({ models }: { models: Model[] }) {
   });
   const state = { fields, input, isBroken, quote, unpriced, isFresh, allowance };
   const blocked = useBlocked({ models, ...state });
+  const isWide = useMediaQuery('(min-width: 62em)') ?? true;
+  const results = useRef<HTMLElement>(null);
   const run = () => {
     setRuns({});
+    // On narrow screens the results are above the form.
+    if (!isWide) results.current?.scrollIntoView({ block: 'start' });
     models.forEach(({ id }, i) => press(id, input, quotes?.[i]?.price_usd_micro));
   };
+  const bar = <RunBar {...state} blocked={blocked} onRun={run} />;
   return (
     <div className={classes.compare}>
       <section className={model.side} aria-label={t('input')}>
@@ -160,9 +166,9 @@ function Side({ models }: { models: Model[] }) {
             onRun={() => blocked === null && run()}
           />
         </div>
-        <RunBar {...state} blocked={blocked} onRun={run} />
+        {isWide && bar}
       </section>
-      <section className={classes.columns} aria-label={t('compare.results')}>
+      <section ref={results} className={classes.columns} aria-label={t('compare.results')}>
         {models.map((each, i) => (
           <Column
             key={each.id}
@@ -175,6 +181,11 @@ function Side({ models }: { models: Model[] }) {
           />
         ))}
       </section>
+      {!isWide && (
+        <Box className={model.bottom} data-submit-bar>
+          {bar}
+        </Box>
+      )}
     </div>
   );
 }
@@ -250,7 +261,7 @@ function Column(props: {
       data-compared={model.id}
       data-status={press?.isSending ? 'SENDING' : request?.status}
     >
-      <Group justify="space-between" wrap="nowrap" gap="xs">
+      <div className={classes.head}>
         <Title order={2} fz="md" lineClamp={1}>
           {model.name}
         </Title>
@@ -258,7 +269,7 @@ function Column(props: {
           {paid !== undefined && <Usd micro={paid} price />}
           {seconds && ` · ${seconds}`}
         </Dimmed>
-      </Group>
+      </div>
       {press?.error ? (
         <Refused press={press} again={() => again(press)} drop={() => drop(press)} />
       ) : null}
