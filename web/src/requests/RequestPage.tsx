@@ -62,12 +62,15 @@ export function RequestFrame(props: {
   const nameOf = useModelNames();
   const { request_id, model_id, status } = props.request;
   const isNarrow = useIsNarrow('62em');
+  const prompt = 'input' in props.request ? props.request.input.prompt : null;
+  const words = typeof prompt === 'string' ? prompt.trim() : '';
   return (
     <>
       {props.back}
-      <PageTitle title={nameOf(model_id)}>{props.actions}</PageTitle>
+      <PageTitle title={words || nameOf(model_id)}>{props.actions}</PageTitle>
       <Group gap="xs" mt={-8} mb="lg">
         <StatusBadge status={status} />
+        {words !== '' && <Dimmed>{nameOf(model_id)}</Dimmed>}
         <Dimmed ff="monospace" className="wrap">
           {model_id}
         </Dimmed>

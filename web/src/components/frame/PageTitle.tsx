@@ -4,7 +4,7 @@ import { useEffect, type ReactNode } from 'react';
 /** Sets the title of the browser's tab. */
 export function useTabTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · Farebox`;
+    document.title = `${title.slice(0, 80)} · Farebox`;
   }, [title]);
 }
 
@@ -13,8 +13,8 @@ export function PageTitle(props: { title: string; text?: string; children?: Reac
   useTabTitle(props.title);
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
-      <Stack gap={4} miw={0}>
-        <Title order={1} style={{ overflowWrap: 'anywhere' }}>
+      <Stack gap={4} miw={0} flex="1 1 240px">
+        <Title order={1} className="wrap" dir="auto" lineClamp={3} title={props.title}>
           {props.title}
         </Title>
         {props.text && (
