@@ -91,7 +91,7 @@ export function PriceLines({ of, unit }: { of: Prices; unit: CatalogRow['unit'] 
 /** Beside each other, or one below the other where the place is narrow. */
 function Lines({ children }: { children: ReactNode }) {
   return (
-    <Group gap="0 8px" justify="flex-end" className="number" style={{ whiteSpace: 'nowrap' }}>
+    <Group gap="0 8px" justify="flex-end" className="number">
       {children}
     </Group>
   );
@@ -143,7 +143,7 @@ function MarginLine({ range, what }: { range: RowMargin[]; what: 'cost' | 'margi
     <Text span fz="inherit" {...(isLoss && { c: 'red' })}>
       <Range of={range.map((each) => each[`${what}_usd_micro`])} />
       {what === 'margin' && shares.length > 0 && (
-        <Text span size="xs" {...(!isLoss && { c: 'dimmed' })}>
+        <Text span size="xs" className="number" {...(!isLoss && { c: 'dimmed' })}>
           {' '}
           <Percent ppm={least} />
           {most !== least && (

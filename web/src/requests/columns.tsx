@@ -1,12 +1,13 @@
 import { Box, Group, Progress, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { isFinal } from '../../../client/src/watch.ts';
-import type { RequestEntry } from '../api-types.ts';
+import type { AnyRequest, RequestEntry } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Note } from '../components/styles.ts';
-import { Duration, StatusBadge, Usd, usePercent } from '../components/text.tsx';
+import { Duration, StatusBadge, Usd, usePercent, When } from '../components/text.tsx';
 import { briefUsd } from '../money.ts';
 import { errorText, useTranslation } from '../i18n.ts';
+import classes from './columns.module.css';
 import './request-texts.ts';
 
 /** Cells of the lists of requests. */
@@ -110,5 +111,38 @@ export function RequestPrice(props: {
         <Usd micro={charged ?? quoted} />
       </Text>
     </span>
+  );
+}
+
+/** A request in a narrow list; on the phone its state and price have a line of their own. */
+export function RequestLine(props: {
+  request: RequestEntry | AnyRequest;
+  thumb?: ReactNode;
+  /** Below its name. */
+  note: ReactNode;
+  /** Its name, as a link. */
+  children: ReactNode;
+}) {
+  const { request, thumb, note, children } = props;
+  return (
+    <Group gap="sm" wrap="nowrap">
+      {thumb}
+      <div className={classes.request}>
+        <div>
+          {children}
+          <Note className="wrap">
+            {note} · <When at={request.created_at} />
+            {'started_at' in request && (
+              <>
+                {' · '}
+                <RequestTook request={request} size="xs" />
+              </>
+            )}
+          </Note>
+        </div>
+        <RequestState request={request} />
+        <RequestPrice request={request} />
+      </div>
+    </Group>
   );
 }

@@ -123,8 +123,7 @@ function Filters(props: {
       <Group gap="sm" align="end">
         <TextInput
           ref={field}
-          flex={1}
-          miw={220}
+          flex="1 1 240px"
           aria-label={t('gallery.search')}
           placeholder={t('gallery.search')}
           leftSection={<IconSearch size={17} />}
@@ -157,7 +156,7 @@ function Filters(props: {
           data={sorts.map((each) => ({ value: each, label: t(`gallery.sort.${each}`) }))}
           value={wish.sort ?? 'suggested'}
           allowDeselect={false}
-          w={{ base: '100%', xs: 170 }}
+          w={{ base: 'calc(50% - 6px)', xs: 170 }}
           onChange={(sort) =>
             change({ sort: sort === 'suggested' ? undefined : sorts.find((each) => each === sort) })
           }

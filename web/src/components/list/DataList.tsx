@@ -1,7 +1,7 @@
-import { Box, Card, Group, Skeleton, Stack, Table, VisuallyHidden } from '@mantine/core';
+import { Box, Skeleton, Stack, Table, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useIsNarrowBox } from '../narrow.ts';
-import { Dimmed } from '../styles.ts';
+import { Note } from '../styles.ts';
 import { Usd, When } from '../text.tsx';
 import classes from './DataList.module.css';
 import { useTranslation } from '../../i18n.ts';
@@ -20,31 +20,31 @@ export interface DataListProps<Row> {
   keyOf: (row: Row) => string;
   /** Opens the row that is clicked; a link in its first cell does the same for keyboards. */
   open?: (row: Row) => void;
-  /** The content of its card in a narrow place; left out: its cells. */
+  /** Its content in a narrow place; left out: its cells. */
   card?: (row: Row) => ReactNode;
   /** The width that all columns need, in pixels; left out: that of usual columns. */
   tableFrom?: number;
 }
 
-/** Below this a table of any number of columns becomes cards, in pixels. */
+/** Below this a table of any number of columns becomes rows, in pixels. */
 const narrowMin = 480;
-/** With more columns than fit, a table becomes cards below this. */
+/** With more columns than fit, a table becomes rows below this. */
 const narrowMax = 760;
 const columnWidth = 125;
 
-/** A table; in a narrow place, one card per row. */
+/** A table; in a narrow place, a list of rows without columns. */
 export function DataList<Row>(
   props: DataListProps<Row> & {
     /** Undefined while loading. */
     rows: Row[] | undefined;
-    /** True for many short rows, which are easier to read in a table than as cards. */
+    /** True for many short rows, which are easier to read in a table. */
     asTable?: boolean;
   },
 ) {
   const { rows, label, columns, asTable = false } = props;
   const usual = Math.max(narrowMin, Math.min(narrowMax, columns.length * columnWidth));
   const { ref, isNarrow } = useIsNarrowBox(props.tableFrom ?? usual);
-  const ListedRows = isNarrow && !asTable ? Cards : Lines;
+  const ListedRows = isNarrow && !asTable ? Rows : Lines;
   return (
     <div ref={ref} className={classes.place}>
       {rows ? (
@@ -110,38 +110,43 @@ function Lines<Row>({ label, columns, rows, keyOf, open }: ListedRows<Row>) {
   );
 }
 
-function Cards<Row>({ label, columns, rows, keyOf, card }: ListedRows<Row>) {
+/** One list whose rows have the words of their columns above the values. */
+function Rows<Row>({ label, columns, rows, keyOf, card }: ListedRows<Row>) {
   return (
-    <Stack gap="sm" component="ul" role="list" p={0} m={0} aria-label={label}>
+    <ul className={classes.rows} role="list" aria-label={label}>
       {rows.map((row) => (
-        <Card key={keyOf(row)} component="li" withBorder p={card ? 'sm' : 'md'} pos="relative">
-          {card ? card(row) : <Cells columns={columns} row={row} />}
-        </Card>
+        <li key={keyOf(row)}>{card ? card(row) : <Cells columns={columns} row={row} />}</li>
       ))}
-    </Stack>
+    </ul>
   );
 }
 
 function Cells<Row>({ columns: [title, ...rest], row }: { columns: Column<Row>[]; row: Row }) {
+  const cells = rest.flatMap((each) => {
+    const content = each.cell(row);
+    const isEmpty = content === null || content === undefined || content === false;
+    return isEmpty ? [] : [{ ...each, content }];
+  });
   return (
     <>
-      <Box fw={600} mb={6} className="wrap">
-        {title!.cell(row)}
-      </Box>
+      <div className={classes.head}>
+        <Box fw={600} className="wrap">
+          {title!.cell(row)}
+        </Box>
+        {cells.map(({ label, content }) => label === null && <div key="actions">{content}</div>)}
+      </div>
       <div className={classes.values}>
-        {rest.map(({ label: head, cell }) => {
-          const content = cell(row);
-          if (content === null || content === undefined || content === false) return null;
-          if (head === null) return <Box key={head}>{content}</Box>;
-          return (
-            <Group key={head} justify="space-between" gap="md" wrap="nowrap" align="baseline">
-              <Dimmed style={{ flexShrink: 0 }}>{head}</Dimmed>
-              <Box fz="sm" ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
-                {content}
-              </Box>
-            </Group>
-          );
-        })}
+        {cells.map(
+          ({ label, content, number }) =>
+            label !== null && (
+              <div key={label} data-words={!number || undefined}>
+                <Note>{label}</Note>
+                <Box fz="sm" className="wrap">
+                  {content}
+                </Box>
+              </div>
+            ),
+        )}
       </div>
     </>
   );

@@ -20,7 +20,7 @@ export function FilterSelect(
       clearable
       clearButtonProps={{ 'aria-label': all }}
       onChange={(chosen) => onChange(chosen ?? undefined)}
-      w={{ base: '100%', xs: width }}
+      w={{ base: 'calc(50% - 6px)', xs: width }}
       {...rest}
     />
   );

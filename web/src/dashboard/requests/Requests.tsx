@@ -7,12 +7,18 @@ import {
 } from '@tabler/icons-react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useQueryOf } from '../../address.ts';
-import { PlainButton, Dot, Note } from '../../components/styles.ts';
+import { PlainButton, Dot } from '../../components/styles.ts';
 import type { RequestEntry, RequestPage } from '../../api-types.ts';
 import { useMoment, When } from '../../components/text.tsx';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
-import { RequestName, RequestPrice, RequestState, RequestTook } from '../../requests/columns.tsx';
+import {
+  RequestLine,
+  RequestName,
+  RequestPrice,
+  RequestState,
+  RequestTook,
+} from '../../requests/columns.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { PageTitle } from '../../components/frame/PageTitle.tsx';
 import { Thumb } from '../../components/Thumb.tsx';
@@ -153,34 +159,17 @@ function Entries({ entries }: { entries: RequestEntry[] | undefined }) {
       open={({ request_id }) =>
         void navigate({ to: '/dashboard/requests/$request_id', params: { request_id } })
       }
-      card={(entry) => <PhoneCard entry={entry} />}
+      card={(entry) => (
+        <RequestLine
+          request={entry}
+          thumb={<Small entry={entry} size={44} />}
+          note={nameOf(entry.model_id)}
+        >
+          <PromptLink entry={entry} wide />
+        </RequestLine>
+      )}
       tableFrom={820}
     />
-  );
-}
-
-function PhoneCard({ entry }: { entry: RequestEntry }) {
-  const nameOf = useModelNames();
-  return (
-    <Group gap="sm" wrap="nowrap" align="flex-start">
-      <Small entry={entry} size={56} />
-      <Box miw={0} flex={1}>
-        <PromptLink entry={entry} wide />
-        <Note truncate>{nameOf(entry.model_id)}</Note>
-        <Group justify="space-between" gap="xs" mt={4} wrap="nowrap" align="flex-start">
-          <RequestState request={entry} />
-          <Box ta="right">
-            <RequestPrice request={entry} />
-          </Box>
-        </Group>
-        <Group justify="space-between" gap="xs" mt={6} c="dimmed">
-          <Text size="xs" span>
-            <When at={entry.created_at} />
-          </Text>
-          <RequestTook request={entry} size="xs" />
-        </Group>
-      </Box>
-    </Group>
   );
 }
 
@@ -207,7 +196,7 @@ function PromptLink({ entry, wide = false }: { entry: RequestEntry; wide?: boole
       {...(wide ? { lineClamp: 2 } : { truncate: true, display: 'block' })}
     >
       {prompt || nameOf(model_id)}
-      {/* On the phone the whole card is the target. */}
+      {/* In a narrow list the whole row is the target. */}
       {wide && <span style={{ position: 'absolute', inset: 0 }} />}
     </Anchor>
   );

@@ -1,12 +1,11 @@
-import { Box, Group, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import type { AnyRequest } from '../../api-types.ts';
 import { type Column, column } from '../../components/list/DataList.tsx';
 import { PagedList } from '../../components/list/PagedList.tsx';
-import { Note } from '../../components/styles.ts';
-import { Usd, When } from '../../components/text.tsx';
+import { Usd } from '../../components/text.tsx';
 import { useOperatorPages } from '../../queries.ts';
-import { RequestName, RequestPrice, RequestState } from '../../requests/columns.tsx';
+import { RequestLine, RequestName, RequestPrice, RequestState } from '../../requests/columns.tsx';
 import { AccountLink, RequestLink } from '../links.tsx';
 import { type Change, RequestFilters } from './RequestFilters.tsx';
 import { queryOf, type RequestSearch } from './request-search.ts';
@@ -48,7 +47,19 @@ export function RequestList(props: {
         columns={useColumns(account_id === undefined)}
         keyOf={(row) => row.request_id}
         tableFrom={920}
-        card={(row) => <RequestCard row={row} isNamed={account_id === undefined} />}
+        card={(row) => (
+          <RequestLine
+            request={row}
+            note={[
+              ...(account_id === undefined ? [row.account_name ?? row.email] : []),
+              row.upstream,
+            ].join(' · ')}
+          >
+            <RequestLink id={row.request_id}>
+              <ModelName id={row.model_id} />
+            </RequestLink>
+          </RequestLine>
+        )}
       />
     </>
   );
@@ -84,28 +95,5 @@ function Known({ micro, of: { status } }: { micro: string | null; of: AnyRequest
     <Text span c="dimmed" fz="sm">
       {status === 'COMPLETED' ? t('unknown') : '—'}
     </Text>
-  );
-}
-
-function RequestCard({ row, isNamed }: { row: AnyRequest; isNamed: boolean }) {
-  return (
-    <Group justify="space-between" align="flex-start" wrap="nowrap" gap="sm">
-      <Box miw={0}>
-        <RequestLink id={row.request_id}>
-          <ModelName id={row.model_id} />
-        </RequestLink>
-        <Note className="wrap" mb={4}>
-          {isNamed && `${row.account_name ?? row.email} · `}
-          {row.upstream}
-        </Note>
-        <RequestState request={row} />
-      </Box>
-      <Box ta="right" style={{ flexShrink: 0 }}>
-        <RequestPrice request={row} />
-        <Note mt={4}>
-          <When at={row.created_at} />
-        </Note>
-      </Box>
-    </Group>
   );
 }
