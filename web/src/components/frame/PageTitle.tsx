@@ -13,7 +13,7 @@ export function PageTitle(props: { title: string; text?: string; children?: Reac
   useTabTitle(props.title);
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
-      <Stack gap={4} miw={0} flex="1 1 240px">
+      <Stack gap={4} miw={0} {...(props.text && { flex: '1 1 180px' })}>
         <Title order={1} className="wrap" dir="auto" lineClamp={3} title={props.title}>
           {props.title}
         </Title>

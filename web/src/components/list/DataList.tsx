@@ -12,6 +12,8 @@ export interface Column<Row> {
   label: string | null;
   cell: (row: Row) => ReactNode;
   number?: boolean;
+  /** A number with many digits: in a narrow place it has as much room as words. */
+  isLong?: boolean;
 }
 
 export interface DataListProps<Row> {
@@ -137,9 +139,9 @@ function Cells<Row>({ columns: [title, ...rest], row }: { columns: Column<Row>[]
       </div>
       <div className={classes.values}>
         {cells.map(
-          ({ label, content, number }) =>
+          ({ label, content, number, isLong }) =>
             label !== null && (
-              <div key={label} data-words={!number || undefined}>
+              <div key={label} data-wide={!number || isLong || undefined}>
                 <Note>{label}</Note>
                 <Box fz="sm" className="wrap">
                   {content}
@@ -157,7 +159,7 @@ export const column = {
   plain: <Row,>(label: string, cell: Column<Row>['cell']): Column<Row> => ({ label, cell }),
   figure,
   usd: <Row,>(label: string, micro: (row: Row) => string, digits?: 'six') =>
-    figure<Row>(label, (row) => <Usd micro={micro(row)} {...(digits && { digits })} />),
+    figure<Row>(label, (row) => <Usd micro={micro(row)} {...(digits && { digits })} />, digits),
   count: <Row,>(label: string, count: (row: Row) => number) =>
     figure<Row>(label, (row) => <span className="number">{count(row)}</span>),
   /** `brief` shows the date only. */
@@ -167,6 +169,6 @@ export const column = {
   actions: <Row,>(cell: Column<Row>['cell']) => figure<Row>(null, cell),
 };
 
-function figure<Row>(label: string | null, cell: Column<Row>['cell']): Column<Row> {
-  return { label, cell, number: true };
+function figure<Row>(label: string | null, cell: Column<Row>['cell'], digits?: 'six'): Column<Row> {
+  return { label, cell, number: true, isLong: digits === 'six' };
 }

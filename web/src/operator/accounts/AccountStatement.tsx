@@ -57,7 +57,12 @@ export function AccountStatement({ account_id }: { account_id: string }) {
         )}
       </Stack>
     )),
-    column.figure(t('change'), (row) => <Usd micro={row.change_usd_micro} signed digits="six" />),
+    {
+      ...column.figure<AccountMovement>(t('change'), (row) => (
+        <Usd micro={row.change_usd_micro} signed digits="six" />
+      )),
+      isLong: true,
+    },
     column.usd(t('after'), (row) => row.available_after_usd_micro, 'six'),
     column.when(t('time'), (row) => row.created_at),
   ];
