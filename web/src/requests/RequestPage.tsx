@@ -70,7 +70,6 @@ export function RequestFrame(props: {
       <PageTitle title={words || nameOf(model_id)}>{props.actions}</PageTitle>
       <Group gap="xs" mt={-8} mb="lg">
         <StatusBadge status={status} />
-        {words !== '' && <Dimmed>{nameOf(model_id)}</Dimmed>}
         <Dimmed ff="monospace" className="wrap">
           {model_id}
         </Dimmed>
