@@ -27,9 +27,8 @@ import { noRouteMessage, notOfferedAt } from './missing-route.ts';
 import { noteRefusal } from './refused-calls.ts';
 import type { Row } from './row.ts';
 import { mountWeb } from './session/mount.ts';
-import { asksForPage, noPage } from './session/pages.ts';
-import { hasSession } from './site/frame.ts';
-import { sendMissingPage } from './site/missing.ts';
+import { asksForPage } from './session/pages.ts';
+import { sendNoRoute } from './site/missing.ts';
 import { isStranger, type WebDeps } from './session/visit.ts';
 import { noStore, usualHeaders } from './speaks-messages.ts';
 import { traceCalls } from './trace-calls.ts';
@@ -107,8 +106,7 @@ export function createServer(
   app.setNotFoundHandler((req, reply) => {
     // Browsers get a page instead of JSON, and caches must not mix the two answers.
     reply.headers({ vary: 'accept', ...noStore });
-    if (web && asksForPage(req))
-      return (hasSession(req, web.deps) ? noPage : sendMissingPage)(req, reply, web.deps);
+    if (web && asksForPage(req)) return sendNoRoute(req, reply, web.deps);
     const message = noRouteMessage(req, known);
     return sendError(new ApiError('not_found', { message }), req, reply);
   });

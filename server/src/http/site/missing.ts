@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { noPage } from '../session/pages.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { codeBlock } from './code.ts';
-import { link, sendMissing } from './frame.ts';
+import { hasSession, link, sendMissing } from './frame.ts';
 import { russian, speechOf } from './speech.ts';
 
 /** Sends the page of an address that has none. Its language is also that of the browser. */
@@ -37,4 +38,13 @@ ${link('/docs', say(['Docs', 'Документация']))}</p>
     ])}</p>
 ${codeBlock(req.id)}</div>`,
   });
+}
+
+/** Answers a browser at an unknown address: people who are signed in get the app. */
+export function sendNoRoute(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  return (hasSession(req, deps) ? noPage : sendMissingPage)(req, reply, deps);
 }
