@@ -47,6 +47,15 @@ for (const [error, why] of errors)
       assert.equal('why' in outcome ? outcome.why : outcome.outcome, why);
   });
 
+test('the status in an error of a reply by 200 counts where nothing says more', () => {
+  const whyOf = (error: object) => {
+    const outcome = wire.inBand(error, {}, 'm');
+    return 'why' in outcome ? outcome.why : outcome.outcome;
+  };
+  assert.equal(whyOf({ status: 429, message: 'Later.' }), 'busy');
+  assert.equal(whyOf({ code: '1113', status: 500, message: 'No money.' }), 'account');
+});
+
 const ofCalls: object[] = [
   { message: 'Model model-wild is not supported with image inputs.' },
   {
@@ -56,6 +65,8 @@ const ofCalls: object[] = [
   { message: 'Model model-wild is not supported.', param: 'tool_choice' },
   { message: 'Unknown model parameter: foo' },
   { message: 'Model is not available for requests with more than 10 images' },
+  { message: 'Model model-wild is not enabled for function calling.' },
+  { message: 'model-wild is not available in your request format.' },
 ];
 for (const error of ofCalls)
   test(`${JSON.stringify(error)} does not blame the model`, () => {

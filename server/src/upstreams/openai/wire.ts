@@ -164,7 +164,8 @@ const lacksWords = new RegExp(
 /** Behind the model's name. More words may be about a field of the call. */
 const notSupported =
   /^["'`]?( model)? is not (a valid model id\b|supported(\W*$| (by any provider|when using codex)\b))/i;
-const notThere = /^["'`]?( model)? (is )?not (found|loaded|available in your|enabled for)\b/i;
+const notThere =
+  /^["'`]?( model)? (is )?not (found|loaded|(available in|enabled for) (your|this) (account|api key|country|key|location|organi[sz]ation|plan|project|region|subscription|team|tier))\b/i;
 /** Gateways write the path that was called, or names of errors, before such words. */
 const prefix = /^(\/[\w/]+: |[\w.]+: |An error occurred \(\w+\) when calling the [^:]{1,80}: )+/;
 
@@ -173,7 +174,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
     /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit|not_enough_(balance|quota)|(pack|charge_?resource)_?exhausted|service_?not_?activated|blocked_api_access/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota(?!.*\bretry in \d)|your team \S+ has (either )?used all available credits|((user|token) quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota(?![^]*\bretry in \d)|your team \S+ has (either )?used all available credits|((user|token) quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
   ],
   [
     401,
@@ -261,16 +262,19 @@ function numbered(code: unknown): number | undefined {
   return numbers.find(([, codes]) => codes.includes(Number(code)))?.[0];
 }
 
+const isFailure = (status: number) => Number.isInteger(status) && status >= 400 && status < 600;
+
 /** The status that an error states or means; otherwise 500, which proves nothing. */
 function statusOf(error: unknown): number {
   if (!isObject(error)) return 500;
   const { code: own, status, http_code, status_code, statusCode } = error;
-  const codes = [own, http_code, status_code, statusCode, status].map(Number);
-  const code = codes.find((each) => Number.isInteger(each) && each >= 400 && each < 600);
+  const code = [own, http_code, status_code, statusCode].map(Number).find(isFailure);
   if (code !== undefined) return code;
   const stated =
     statuses[String(error.code)] ?? statuses[String(error.type)] ?? numbered(error.code);
   if (stated !== undefined) return stated;
+  // Some repeat here the status of their own reply.
+  if (isFailure(Number(status))) return Number(status);
   return blamesInput(error, messageIn(error) ?? '') ? 400 : 500;
 }
 
