@@ -121,8 +121,8 @@ function noThread(): ApiError {
 function plainTool(tool: unknown): unknown {
   if (!isObject(tool) || tool.type !== 'function') return tool;
   const { type: _, function: inner, ...beside } = tool;
-  const { parameters = anyObject, ...own }: Json = { ...beside, ...objectOf(inner) };
-  return { input_schema: parameters, ...own };
+  const { parameters, ...own }: Json = { ...beside, ...objectOf(inner) };
+  return { input_schema: parameters ?? anyObject, ...own };
 }
 
 function readTool(tool: Json, i: number): Tool {
