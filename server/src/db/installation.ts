@@ -1,6 +1,6 @@
 import type { Installation, RestoredWhy } from '../core/restored.ts';
 import { newId } from '../lib/id.ts';
-import { sql, type Connection } from '../lib/sql/sql.ts';
+import { isUnavailable, sql, type Connection } from '../lib/sql/sql.ts';
 
 /** The row by which a service recognises that its database is a restored copy. */
 
@@ -88,4 +88,14 @@ export async function readTimeline(db: Connection): Promise<number | null> {
     select case when not pg_is_in_recovery() then
       ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`);
   return row!.timeline;
+}
+
+/** As `readTimeline`; null also of a server that does not tell it, as some hosted ones. */
+export async function knownTimeline(db: Connection): Promise<number | null> {
+  try {
+    return await readTimeline(db);
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    return null;
+  }
 }

@@ -33,7 +33,7 @@ export async function findOrphans(
   const data: (ListedObject & { removed: boolean })[] = [];
   const sum = { orphans: 0, bytes: 0, removed: 0, failed: 0, unknown: 0 };
   for (const prefix of ['outputs', 'files', 'probe'])
-    for await (const page of pagesOf(storage, prefix)) {
+    for await (const page of pagesOf(storage, prefix, sum)) {
       const { orphans, unknown } = await judge(db, page);
       sum.unknown += unknown;
       for (const object of orphans) {
@@ -50,11 +50,12 @@ export async function findOrphans(
   return { ...sum, data };
 }
 
-async function* pagesOf(storage: Pick<Storage, 'list'>, prefix: string) {
+async function* pagesOf(storage: Pick<Storage, 'list'>, prefix: string, done: { removed: number }) {
   try {
     yield* storage.list(prefix);
   } catch (cause) {
-    const message = `The storage does not list its objects: ${messageOf(cause)}`;
+    const before = done.removed > 0 ? `; removed before: ${done.removed}` : '';
+    const message = `The storage does not list its objects: ${messageOf(cause)}${before}`;
     throw new CommandFailed(message, { cause });
   }
 }
@@ -62,7 +63,7 @@ async function* pagesOf(storage: Pick<Storage, 'list'>, prefix: string) {
 async function isRestored(db: Database): Promise<boolean> {
   const row = await installation.find(db);
   if (row === null) return false;
-  const timeline = await installation.readTimeline(db).catch(() => null);
+  const timeline = await installation.knownTimeline(db);
   return row.held_since !== null || restoredWhy(row, null, timeline) !== null;
 }
 

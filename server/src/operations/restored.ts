@@ -36,7 +36,7 @@ export function resumeAfterRestore(
     const held_since = row?.held_since ?? null;
     const result = { held: why !== null, why, held_since, found, unfinished: left };
     if (options.look || why === null) return result;
-    const timeline = await installation.readTimeline(db).catch(() => null);
+    const timeline = await installation.knownTimeline(db);
     if (isReleased) await releaseOpen(within(db, tx));
     await addresses.leaveOut(tx);
     await installation.resume(tx, timeline);
