@@ -19,7 +19,8 @@ export function sendMissingPage(
   return sendMissing(req, reply, deps, {
     title,
     description: title,
-    path: '/',
+    // Its other language is at the same address.
+    path: /^(?:\/ru(?=\/))?((?:\/[\w.~-]+)+)(?:\?|$)/.exec(req.url)?.[1] ?? '/',
     speech,
     body: `<div class="missing"><h1>${title}</h1>
 <p>${say([
