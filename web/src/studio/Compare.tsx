@@ -9,7 +9,6 @@ import {
   Title,
   UnstyledButton,
 } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowRight } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
@@ -17,6 +16,7 @@ import { QueryLink, useQueryOf } from '../address.ts';
 import type { Estimate, Model } from '../api-types.ts';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
+import { useIsNarrow } from '../components/narrow.ts';
 import { Dimmed, Note } from '../components/styles.ts';
 import { Usd } from '../components/text.tsx';
 import { Cover } from './Cover.tsx';
@@ -140,7 +140,7 @@ function Side({ models }: { models: Model[] }) {
   });
   const state = { fields, input, isBroken, quote, unpriced, isFresh, allowance };
   const blocked = useBlocked({ models, ...state });
-  const isWide = useMediaQuery('(min-width: 62em)') ?? true;
+  const isWide = !useIsNarrow('61.99em');
   const results = useRef<HTMLElement>(null);
   const run = () => {
     setRuns({});
@@ -149,38 +149,48 @@ function Side({ models }: { models: Model[] }) {
     models.forEach(({ id }, i) => press(id, input, quotes?.[i]?.price_usd_micro));
   };
   const bar = <RunBar {...state} blocked={blocked} onRun={run} />;
+  const form = (
+    <section key="input" className={model.side} aria-label={t('input')}>
+      <div className={model.form}>
+        <InputForm
+          model={common}
+          fields={fields}
+          priced={priced}
+          input={input}
+          set={draft.set}
+          replace={draft.replace}
+          errors={{}}
+          assumed={quote?.assumptions ?? {}}
+          onBroken={setBroken}
+          onRun={() => blocked === null && run()}
+        />
+      </div>
+      {isWide && bar}
+    </section>
+  );
+  const columns = (
+    <section
+      key="results"
+      ref={results}
+      className={classes.columns}
+      aria-label={t('compare.results')}
+    >
+      {models.map((each, i) => (
+        <Column
+          key={each.id}
+          model={each}
+          price={quotes?.[i]?.price_usd_micro}
+          request_id={runs[each.id]}
+          press={presses.find(({ model_id }) => model_id === each.id)}
+          again={again}
+          drop={drop}
+        />
+      ))}
+    </section>
+  );
   return (
     <div className={classes.compare}>
-      <section className={model.side} aria-label={t('input')}>
-        <div className={model.form}>
-          <InputForm
-            model={common}
-            fields={fields}
-            priced={priced}
-            input={input}
-            set={draft.set}
-            replace={draft.replace}
-            errors={{}}
-            assumed={quote?.assumptions ?? {}}
-            onBroken={setBroken}
-            onRun={() => blocked === null && run()}
-          />
-        </div>
-        {isWide && bar}
-      </section>
-      <section ref={results} className={classes.columns} aria-label={t('compare.results')}>
-        {models.map((each, i) => (
-          <Column
-            key={each.id}
-            model={each}
-            price={quotes?.[i]?.price_usd_micro}
-            request_id={runs[each.id]}
-            press={presses.find(({ model_id }) => model_id === each.id)}
-            again={again}
-            drop={drop}
-          />
-        ))}
-      </section>
+      {isWide ? [form, columns] : [columns, form]}
       {!isWide && (
         <Box className={model.bottom} data-submit-bar>
           {bar}

@@ -1,10 +1,10 @@
 import { Box, Group, Stack, Text } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import { useMemo, useRef, useState } from 'react';
 import { programs } from '../../../server/src/core/snippets.ts';
 import { ApiFailure } from '../api.ts';
 import type { Model } from '../api-types.ts';
 import { Copy } from '../components/Copy.tsx';
+import { useIsNarrow } from '../components/narrow.ts';
 import { notice } from '../components/frame/notice.ts';
 import { Snippet } from '../components/Snippet.tsx';
 import { Dimmed, Note } from '../components/styles.ts';
@@ -53,7 +53,7 @@ export function Workbench({ model, search, tab }: Props) {
   });
   useFilling(model, fields, search, draft.replace, draft.set);
   useFaults(presses[0]?.error, setWrong);
-  const isWide = useMediaQuery('(min-width: 62em)') ?? true;
+  const isWide = !useIsNarrow('61.99em');
 
   const state = { fields, input: draft.input, isBroken, quote, unpriced, isFresh, allowance };
   const blocked = useBlocked({ models: [model], ...state });
