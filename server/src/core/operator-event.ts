@@ -1,3 +1,4 @@
+import { keysOf } from '../lib/records.ts';
 import { formatUsd } from './price/money.ts';
 
 /** Events to the operator: their types, their form on the wire, and emails about them. Pure. */
@@ -51,19 +52,29 @@ export type NewEvent = {
   [Type in EventType]: { type: Type; account_id: string | null; data: EventFacts[Type] };
 }[EventType];
 
-export const eventTypes = [
-  'deposit.credited',
-  'deposit.held',
-  'account.created',
-  'balance.low',
-  'upstream.paused',
-  'upstream.credential',
-  'chain.stopped',
-  'books.broken',
-  'books.sealed',
-  'disk.low',
-  'outcome.unknown',
-] as const satisfies readonly EventType[];
+/** Each type in one sentence. Events may be older than the code, so any fact may be missing. */
+const sentences: Record<EventType, (of: FactOf) => string> = {
+  'deposit.credited': (of) =>
+    `A deposit of ${usdOf(of('amount_usd_micro'))} USD on ${of('chain')} was credited.`,
+  'deposit.held': (of) =>
+    `A deposit of ${usdOf(of('amount_usd_micro'))} USD on ${of('chain')} is held (${of('why')}).`,
+  'account.created': (of) => `The account ${of('email')} was created.`,
+  'balance.low': (of) => `An account has ${usdOf(of('available_usd_micro'))} USD left.`,
+  'upstream.paused': (of) =>
+    `The upstream ${of('upstream')} is paused${ofModel(of)}${withKey(of)} (${of('why')}): ${of('cause')}`,
+  'upstream.credential': (of) =>
+    of('why') === 'account'
+      ? `Your account at the upstream ${of('upstream')} is out of credit${withKey(of)}.`
+      : `The upstream ${of('upstream')} rejects your key${withKey(of)}.`,
+  'chain.stopped': (of) => `The chain ${of('chain')} is not read: ${of('why')}`,
+  'books.broken': (of) => `The books do not balance: ${of('laws').replaceAll(',', ', ')}`,
+  'books.sealed': (of) => `The books of ${of('day')} are sealed: ${of('head')}`,
+  'disk.low': (of) =>
+    `The ${of('disk')} disk on ${of('host')} is nearly full: ${of('free_bytes')} bytes are free.`,
+  'outcome.unknown': (of) => `Requests whose outcome is unknown: ${of('count')}.`,
+};
+
+export const eventTypes = keysOf(sentences);
 
 /** Events of normal operation, about which no email is sent. */
 const withoutLetter = new Set<EventType>([
@@ -114,34 +125,16 @@ function subjectOf(event: StoredEvent): string {
   return event.type === 'account.created' ? 'A new account' : sentenceOf(event).slice(0, 120);
 }
 
-/** The event in one sentence. Events may be older than the code, so any field may be missing. */
 function sentenceOf({ type, data }: StoredEvent): string {
-  const of = (name: string) => String(data[name] ?? '');
-  const usd = (name: string) => {
-    const amount = of(name);
-    return /^\d{1,18}$/.test(amount) ? formatUsd(BigInt(amount)) : '?';
-  };
-  const model = data['model'] === null ? '' : ` for the model ${of('model')}`;
-  const key = data['key'] === null ? '' : ` with the key ${of('key')}`;
-  const sentences: Record<EventType, () => string> = {
-    'deposit.credited': () =>
-      `A deposit of ${usd('amount_usd_micro')} USD on ${of('chain')} was credited.`,
-    'deposit.held': () =>
-      `A deposit of ${usd('amount_usd_micro')} USD on ${of('chain')} is held (${of('why')}).`,
-    'account.created': () => `The account ${of('email')} was created.`,
-    'balance.low': () => `An account has ${usd('available_usd_micro')} USD left.`,
-    'upstream.paused': () =>
-      `The upstream ${of('upstream')} is paused${model}${key} (${of('why')}): ${of('cause')}`,
-    'upstream.credential': () =>
-      data['why'] === 'account'
-        ? `Your account at the upstream ${of('upstream')} is out of credit${key}.`
-        : `The upstream ${of('upstream')} rejects your key${key}.`,
-    'chain.stopped': () => `The chain ${of('chain')} is not read: ${of('why')}`,
-    'books.broken': () => `The books do not balance: ${[data['laws']].flat().join(', ')}`,
-    'books.sealed': () => `The books of ${of('day')} are sealed: ${of('head')}`,
-    'disk.low': () =>
-      `The ${of('disk')} disk on ${of('host')} is nearly full: ${of('free_bytes')} bytes are free.`,
-    'outcome.unknown': () => `Requests whose outcome is unknown: ${of('count')}.`,
-  };
-  return sentences[type]();
+  return sentences[type]((name) => String(data[name] ?? ''));
+}
+
+/** The text of a fact; empty if it is missing. */
+type FactOf = (name: string) => string;
+
+const ofModel = (of: FactOf) => of('model') && ` for the model ${of('model')}`;
+const withKey = (of: FactOf) => of('key') && ` with the key ${of('key')}`;
+
+function usdOf(amount: string): string {
+  return /^\d{1,18}$/.test(amount) ? formatUsd(BigInt(amount)) : '?';
 }
