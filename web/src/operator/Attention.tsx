@@ -18,52 +18,52 @@ interface Place {
   hash?: string;
 }
 
-/** The page on which each problem is solved. A full disk has none. */
-const places: Partial<Record<AttentionLine['what'], Place>> = {
-  books_broken: { to: '/operator', hash: 'books' },
-  books_old: { to: '/operator', hash: 'books' },
-  credential_refused: { to: '/operator/upstreams' },
-  credit_used_up: { to: '/operator/upstreams' },
-  upstream_paused: { to: '/operator/upstreams' },
-  model_paused: { to: '/operator/upstreams' },
-  jobs_stranded: { to: '/operator/queue', search: { status: 'IN_PROGRESS' } },
-  queue_old: { to: '/operator/queue', search: { status: 'IN_QUEUE' } },
-  xpub_differs: { to: '/operator/chains' },
-  chain_stopped: { to: '/operator/chains' },
-  chain_refused: { to: '/operator/chains' },
-  chain_behind: { to: '/operator/chains' },
-  chain_rescan_late: { to: '/operator/chains' },
-  chain_single_endpoint: { to: '/operator/chains' },
-  deposits_held: { to: '/operator/deposits' },
-  unknown_outcomes: { to: '/operator/unknown' },
-  catalog_problems: { to: '/operator/catalog' },
-  rows_left_out: { to: '/operator/catalog', search: { state: 'problem' } },
-  sold_below_cost: { to: '/operator/catalog' },
-  models_stopped: { to: '/operator/catalog', search: { state: 'stopped' } },
-  costs_exceed_charges: { to: '/operator/catalog' },
+interface Kind {
+  /** The page on which the problem is solved; null: none. */
+  place: Place | null;
+  /** Money or results are in danger while it lasts. */
+  isBad?: true;
+  /** `of` always names all: `count` may count something else, such as jobs. */
+  namesAll?: true;
+}
+
+const upstreams = { to: '/operator/upstreams' };
+const chains = { to: '/operator/chains' };
+const catalog = { to: '/operator/catalog' };
+const books = { to: '/operator', hash: 'books' };
+
+const kinds: Record<AttentionLine['what'], Kind> = {
+  restored_copy: { place: null },
+  books_broken: { place: books, isBad: true },
+  books_old: { place: books },
+  disk_low: { place: null, isBad: true },
+  storage_away: { place: null, isBad: true },
+  clock_skew: { place: null },
+  credential_refused: { place: upstreams, isBad: true },
+  credit_used_up: { place: upstreams, isBad: true },
+  upstream_paused: { place: upstreams },
+  model_paused: { place: upstreams },
+  jobs_stranded: {
+    place: { to: '/operator/queue', search: { status: 'IN_PROGRESS' } },
+    isBad: true,
+    namesAll: true,
+  },
+  queue_old: { place: { to: '/operator/queue', search: { status: 'IN_QUEUE' } } },
+  xpub_differs: { place: chains, isBad: true },
+  chain_stopped: { place: chains, isBad: true },
+  chain_refused: { place: chains },
+  chain_behind: { place: chains },
+  chain_rescan_late: { place: chains },
+  chain_single_endpoint: { place: chains },
+  deposits_held: { place: { to: '/operator/deposits' }, namesAll: true },
+  unknown_outcomes: { place: { to: '/operator/unknown' }, namesAll: true },
+  events_unsent: { place: null, namesAll: true },
+  catalog_problems: { place: catalog, namesAll: true },
+  rows_left_out: { place: { ...catalog, search: { state: 'problem' } } },
+  sold_below_cost: { place: catalog },
+  models_stopped: { place: { ...catalog, search: { state: 'stopped' } } },
+  costs_exceed_charges: { place: catalog, isBad: true },
 };
-
-/** Problems whose `of` always names all: `count` may count something else, such as jobs. */
-const namesAll = new Set<AttentionLine['what']>([
-  'catalog_problems',
-  'deposits_held',
-  'events_unsent',
-  'jobs_stranded',
-  'unknown_outcomes',
-]);
-
-/** Money or results are in danger while these last. */
-const bad = new Set<AttentionLine['what']>([
-  'books_broken',
-  'disk_low',
-  'storage_away',
-  'credential_refused',
-  'credit_used_up',
-  'xpub_differs',
-  'chain_stopped',
-  'jobs_stranded',
-  'costs_exceed_charges',
-]);
 
 /** Problems that need the operator, each with its act. */
 export function Attention() {
@@ -89,7 +89,7 @@ export function Attention() {
           id: line.what,
           title: <Title line={line} />,
           text: <About line={line} />,
-          isBad: bad.has(line.what),
+          isBad: kinds[line.what].isBad ?? false,
           act: hasAction(line) ? <AttentionAction line={line} /> : <Way line={line} />,
         }))}
       />
@@ -124,9 +124,9 @@ function Way({ line }: { line: AttentionLine }) {
 
 /** The page on which the problem is solved; that of the one thing that has it, if there is one. */
 function placeOf({ what, count, of }: AttentionLine): (Place & { search: object }) | null {
-  const place = places[what];
+  const { place, namesAll } = kinds[what];
   if (!place) return null;
-  const one = count === 1 || (of.length === 1 && namesAll.has(what)) ? of[0] : undefined;
+  const one = count === 1 || (of.length === 1 && namesAll) ? of[0] : undefined;
   const search = place.search ?? {};
   if (one === undefined) return { ...place, search };
   if (place.to === '/operator/upstreams')
@@ -145,7 +145,7 @@ function About({ line: { what, count, of, since } }: { line: AttentionLine }) {
   return (
     <>
       {names}
-      {of.length > 0 && of.length < count && !namesAll.has(what) && ' …'}
+      {of.length > 0 && of.length < count && !kinds[what].namesAll && ' …'}
       {since !== undefined && (
         <>
           {names !== '' && ' · '}
