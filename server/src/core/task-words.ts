@@ -5,14 +5,8 @@ export const kindWords = {
   text: ['Text', 'Текст'],
 } as const satisfies Record<string, readonly [en: string, ru: string]>;
 
-/** Names of tasks, in English and Russian. */
-export const taskWords: Record<string, readonly [en: string, ru: string]> = {
-  'text-to-image': ['Text to image', 'Картинка по тексту'],
-  edit: ['Edit an image', 'Правка картинки'],
-  upscale: ['Upscale', 'Увеличение'],
-  reframe: ['Reframe', 'Другой кадр'],
-  'layer-decomposition': ['Layers', 'Слои'],
-  'text-to-vector': ['Text to vector', 'Вектор по тексту'],
+/** All tasks, with their names in English and Russian. */
+export const taskWords = {
   'text-to-video': ['Text to video', 'Видео по тексту'],
   'image-to-video': ['Image to video', 'Видео по картинке'],
   'reference-to-video': ['References to video', 'Видео по образцам'],
@@ -25,5 +19,11 @@ export const taskWords: Record<string, readonly [en: string, ru: string]> = {
   'lip-sync': ['Lip sync', 'Синхронизация губ'],
   'video-to-audio': ['Audio for a video', 'Звук из видео'],
   'motion-control': ['Motion control', 'Управление движением'],
+  reframe: ['Reframe', 'Другой кадр'],
+  upscale: ['Upscale', 'Увеличение'],
+  'text-to-image': ['Text to image', 'Картинка по тексту'],
+  edit: ['Edit an image', 'Правка картинки'],
+  'layer-decomposition': ['Layers', 'Слои'],
+  'text-to-vector': ['Text to vector', 'Вектор по тексту'],
   chat: ['Chat', 'Чат'],
-};
+} as const satisfies Record<string, readonly [en: string, ru: string]>;

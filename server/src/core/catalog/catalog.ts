@@ -2,6 +2,8 @@
  * The catalog as the rest of the service sees it: rows that have been checked and normalised.
  * `catalog/schema.json` describes a row's YAML form.
  */
+import { keysOf } from '../../lib/records.ts';
+import { taskWords } from '../task-words.ts';
 
 export type Kind = 'video' | 'image' | 'text';
 export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
@@ -20,28 +22,8 @@ export const resolutions = [
 ] as const;
 export type Resolution = (typeof resolutions)[number];
 
-export const tasks = [
-  'text-to-video',
-  'image-to-video',
-  'reference-to-video',
-  'video-edit',
-  'video-extend',
-  'video-analyze',
-  'video-to-video/edit',
-  'character-animation',
-  'talking-avatar',
-  'lip-sync',
-  'video-to-audio',
-  'motion-control',
-  'reframe',
-  'upscale',
-  'text-to-image',
-  'edit',
-  'layer-decomposition',
-  'text-to-vector',
-  'chat',
-] as const;
-export type Task = (typeof tasks)[number];
+export const tasks = keysOf(taskWords);
+export type Task = keyof typeof taskWords;
 
 /** A rule that adds to the rate of one unit. */
 export type Extra =

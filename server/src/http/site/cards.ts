@@ -29,7 +29,7 @@ ${stoppedLine(model, say)}<span class="dim">${escape(factsOf(model, say, times))
 
 /** The name of its task, and the usual time of a run if anybody knows it. */
 export function factsOf({ id, task }: Model, say: Speech['say'], times: RunTimes): string {
-  const name = say(taskNames(task));
+  const name = say(taskWords[task]);
   const median = times.get(id);
   if (median === undefined) return name;
   const seconds = median < 10 ? Math.max(median, 0.1) : Math.round(median);
@@ -59,13 +59,6 @@ export function paintSample(model: Model): string {
   const { prompt } = model.example;
   const words = typeof prompt === 'string' ? prompt : model.name;
   return drawBareLandscape(words, model.id.length, { width: 480, height: 360 });
-}
-
-/** A task's names; one that the catalog has made up is called by its own words. */
-function taskNames(task: string): Words {
-  const words = task.replaceAll('-', ' ');
-  const own = words.charAt(0).toUpperCase() + words.slice(1);
-  return taskWords[task] ?? [own, own];
 }
 
 /**
