@@ -8,7 +8,7 @@ import type { Oidc } from './http/session/oidc.ts';
 import { pagesDir } from './http/session/pages.ts';
 import type { Row } from './http/row.ts';
 import { webRoutes } from './http/session/routes.ts';
-import type { WebDeps, WebSettings } from './http/session/visit.ts';
+import type { WebDeps, WebSettings } from './http/session/session-request.ts';
 import type { Services } from './services.ts';
 
 /** The calls that the web pages make to this process, and the dependencies of these calls. */

@@ -12,7 +12,7 @@ import type { Static, TObject, TSchema } from './schemas/schema.ts';
 import { bodyOf, type Serializable } from './schemas/serialize.ts';
 import { readBody, readQuery } from './schemas/validate.ts';
 import { readJsonForm } from './json-form.ts';
-import type { Visit, WebDeps } from './session/visit.ts';
+import type { SessionRequest, WebDeps } from './session/session-request.ts';
 
 /**
  * Request and reply of a call. The OpenAPI document, the client's types and the types of the web
@@ -94,7 +94,7 @@ export const openPageEndpoint = endpointFor<FastifyRequest, WebDeps>();
 /** A call with a key. */
 export const keyedEndpoint = endpointFor<KeyedRequest, HttpDeps>();
 /** A call of someone who is signed in. */
-export const visitEndpoint = endpointFor<Visit, WebDeps>();
+export const sessionEndpoint = endpointFor<SessionRequest, WebDeps>();
 /** A call of the operator's API. */
 export const operatorEndpoint = endpointFor<OperatorRequest, HttpDeps>();
 

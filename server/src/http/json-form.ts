@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts';
 import { isObject, parseJson } from '../lib/json.ts';
 import { bodyStream, collect, readInShare } from './body.ts';
 import type { ShareDeps } from './deps.ts';
-import { isVisit } from './session/visit.ts';
+import { isSessionRequest } from './session/session-request.ts';
 
 const bodyMaxBytes = 64 * 1024;
 const shape = { depth: 16, values: 10_000 };
@@ -31,7 +31,7 @@ function readBytes(req: FastifyRequest, deps: ShareDeps): Promise<Buffer> {
   const stream = bodyStream(req);
   const { bodyMs, strangerBodyMs } = deps.settings.times;
   const ofKey = req.operator?.by.operator_key_id ?? req.caller?.account_id ?? null;
-  const owner = isVisit(req) ? req.session.person_id : ofKey;
+  const owner = isSessionRequest(req) ? req.session.person_id : ofKey;
   if (owner === null) return collect(stream, strangerBodyMs, bodyMaxBytes);
   return readInShare(owner, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }

@@ -6,7 +6,7 @@ import type { HttpDeps, KeyedRequest, OperatorRequest, SpareRule } from './deps.
 import type { RouteDocs } from './docs/route-docs.ts';
 import type { Endpoint, CallHandler, Shapes } from './endpoint.ts';
 import { at, type WithParams, type PathParams } from './path.ts';
-import { isVisit, type Visit, type WebDeps } from './session/visit.ts';
+import { isSessionRequest, type SessionRequest, type WebDeps } from './session/session-request.ts';
 
 /** A signed-in person: any, or with this right to the account that the path names. */
 export type Need = 'signed_in' | Right;
@@ -88,9 +88,9 @@ export const operate = (
   admits: isOperator,
   has: plain,
 });
-export const person = (need: Need): Entrance<Visit, WebDeps> => ({
+export const person = (need: Need): Entrance<SessionRequest, WebDeps> => ({
   way: { who: 'session', need },
-  admits: isVisit,
+  admits: isSessionRequest,
   has: ofWeb,
 });
 

@@ -29,7 +29,7 @@ import type { Row } from './row.ts';
 import { mountWeb } from './session/mount.ts';
 import { asksForPage } from './session/pages.ts';
 import { sendNoRoute } from './site/missing.ts';
-import { isStranger, type WebDeps } from './session/visit.ts';
+import { isStranger, type WebDeps } from './session/session-request.ts';
 import { noStore, usualHeaders } from './speaks-messages.ts';
 import { traceCalls } from './trace-calls.ts';
 import { createOverloadLog, takeShare, tooMuch } from './overload.ts';

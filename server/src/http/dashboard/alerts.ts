@@ -5,8 +5,8 @@ import { urlLengthMax } from '../../lib/outbound/address.ts';
 import { setAlerts } from '../../operations/accounts/alerts.ts';
 import { demandWebhookUrl } from '../../operations/requests/check-media.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
+import { sessionEndpoint } from '../endpoint.ts';
+import type { WebDeps } from '../session/session-request.ts';
 
 /** Alerts by e-mail that are on or off. */
 const switches = {
@@ -39,7 +39,7 @@ const usual = {
 };
 
 /** GET /alerts: about what and how the account is notified. */
-export const read = visitEndpoint({ reply: AlertSettings }, ({ req }, deps) =>
+export const read = sessionEndpoint({ reply: AlertSettings }, ({ req }, deps) =>
   settingsOf(req.account_id, deps),
 );
 
@@ -47,7 +47,7 @@ export const read = visitEndpoint({ reply: AlertSettings }, ({ req }, deps) =>
  * PUT /alerts: a null amount turns the alert of a low balance off, and a null URL sends no webhook.
  * An absent switch stays as it is.
  */
-export const write = visitEndpoint(
+export const write = sessionEndpoint(
   {
     body: s.form({
       low_balance_usd_micro: s.optional(s.nullable(s.amount())),

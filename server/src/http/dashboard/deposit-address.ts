@@ -2,10 +2,10 @@ import { ApiError } from '../../core/errors.ts';
 import * as chains from '../../db/deposits/chains.ts';
 import { renewAddress } from '../../operations/deposits/deposit-address.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 
 /** POST /deposit-addresses: a new address on this chain and all chains of its family. */
-export const renew = visitEndpoint(
+export const renew = sessionEndpoint(
   { body: s.form({ chain: s.text() }), reply: s.object({ address: s.text() }) },
   async ({ req, body }, deps) => {
     const live = deps.chains.live.find(({ chain }) => chain.name === body.chain);

@@ -10,7 +10,7 @@ import {
   findOrMakeStudioKey,
 } from '../../operations/accounts/key.ts';
 import { endOverlap, overlapMaxHours, rotateKey } from '../../operations/accounts/key-rotation.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 import { requireId } from '../ids.ts';
 import { pageFrom } from '../page.ts';
 import {
@@ -27,7 +27,7 @@ import {
   withSecret,
 } from '../keys.ts';
 import * as s from '../schemas/schema.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
+import type { SessionRequest, WebDeps } from '../session/session-request.ts';
 
 /** Keys on the customer's pages. A secret is shown only in the reply that makes it. */
 
@@ -40,11 +40,15 @@ export const RefusedCalls = s.namedObject('RefusedCalls', {
 
 const NewKey = withSecret('NewKey', Key);
 
-const askerOf = ({ account_id }: Visit, deps: WebDeps) =>
+const askerOf = ({ account_id }: SessionRequest, deps: WebDeps) =>
   ({ who: 'people', account_id, bounds: keyBounds(deps) }) as const;
 
 /** The key that the path names. Throws `not_found`. */
-function keyIn(req: Visit, { key_id }: { key_id: string }, deps: WebDeps): Promise<keys.KeyRow> {
+function keyIn(
+  req: SessionRequest,
+  { key_id }: { key_id: string },
+  deps: WebDeps,
+): Promise<keys.KeyRow> {
   return findKey(deps.db, askerOf(req, deps), requireId(key_id));
 }
 
@@ -53,7 +57,7 @@ function keyIn(req: Visit, { key_id }: { key_id: string }, deps: WebDeps): Promi
  * `ceilings` are the operator's limits for new keys. `refused` counts the refused calls of the last
  * day by key and error code.
  */
-export const list = visitEndpoint(
+export const list = sessionEndpoint(
   {
     query: s.form({ state: s.optional(s.choice(['active', 'all'])), ...s.pageQuery(50) }),
     reply: s.pageWith(Key, {
@@ -82,13 +86,13 @@ export const list = visitEndpoint(
 );
 
 /** GET /keys/{key_id} */
-export const read = visitEndpoint(
+export const read = sessionEndpoint(
   { params: ['key_id'], reply: Key },
   async ({ req, params }, deps) => view(await keyIn(req, params, deps)),
 );
 
 /** POST /keys */
-export const create = visitEndpoint(
+export const create = sessionEndpoint(
   { body: s.form({ name, ...settings, scope: s.optional(s.choice(keyScopes)) }), reply: NewKey },
   async ({ req, body, reply }, deps) => {
     const by = askerOf(req, deps);
@@ -104,7 +108,7 @@ export const create = visitEndpoint(
  * PATCH /keys/{key_id}: changes the given settings; null removes a limit that the account's people
  * set.
  */
-export const change = visitEndpoint(
+export const change = sessionEndpoint(
   { params: ['key_id'], body: KeyChangeForm, reply: Key },
   async ({ req, params, body }, deps) => {
     const now = await keyIn(req, params, deps);
@@ -114,7 +118,7 @@ export const change = visitEndpoint(
 );
 
 /** POST /keys/{key_id}/rotate: `last4` are the last characters of the secret to be replaced. */
-export const rotate = visitEndpoint(
+export const rotate = sessionEndpoint(
   {
     params: ['key_id'],
     body: s.form({
@@ -131,7 +135,7 @@ export const rotate = visitEndpoint(
 );
 
 /** DELETE /keys/{key_id}/previous: ends the overlap of the last rotation now. */
-export const dropPrevious = visitEndpoint(
+export const dropPrevious = sessionEndpoint(
   { params: ['key_id'], reply: Key },
   async ({ req, params }, deps) => {
     const { id: key_id } = await keyIn(req, params, deps);
@@ -141,7 +145,7 @@ export const dropPrevious = visitEndpoint(
 );
 
 /** DELETE /keys/{key_id}: revokes the key for good, from the next call on. */
-export const revoke = visitEndpoint(
+export const revoke = sessionEndpoint(
   { params: ['key_id'], reply: Key },
   async ({ req, params }, deps) => {
     await revokeKey(deps.db, await keyIn(req, params, deps));

@@ -8,7 +8,7 @@ import { KindName } from '../api/model-schema.ts';
 import { runSum } from '../database-share.ts';
 import { StatusName } from '../requests/schema.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 import { RefusedCalls } from './keys.ts';
 import { Funds } from '../schemas/account.ts';
 import { dayMs } from '../../lib/calendar-day.ts';
@@ -21,7 +21,7 @@ const modelsShown = 7;
 const failedMax = 100;
 
 /** GET /balance: what the account may spend, and what is reserved for open requests, and what it owes. */
-export const balance = visitEndpoint(
+export const balance = sessionEndpoint(
   { reply: Funds },
   async ({ req }, { db }) => (await accounts.find(db, req.account_id))!,
 );
@@ -69,7 +69,7 @@ const Overview = s.namedObject('Overview', {
 });
 
 /** GET /overview: everything that changes while somebody watches; spending by day is at /spend. */
-export const overview = visitEndpoint({ reply: Overview }, async ({ req }, { db }) => {
+export const overview = sessionEndpoint({ reply: Overview }, async ({ req }, { db }) => {
   const { account_id } = req;
   const [account, month, running, steps, refused, failed_webhooks, failing_jobs] =
     await Promise.all([
@@ -113,7 +113,7 @@ const SpendDay = s.namedObject('SpendDay', {
  * GET /spend: charges of the last days (UTC, including today) by kind and by model, and the charge
  * of each day of the same number of days before.
  */
-export const spending = visitEndpoint(
+export const spending = sessionEndpoint(
   {
     query: s.form({ days: s.optional(s.choice([7, 30, 90])) }),
     reply: s.namedObject('Spend', {

@@ -4,7 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import { issueReceipt, type Issuer } from '../../operations/accounts/receipt.ts';
 import { requireId } from '../ids.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 import type { HttpDeps } from '../deps.ts';
 import { SourceName } from '../schemas/account.ts';
 
@@ -74,7 +74,7 @@ export async function receiptFor(account_id: string, transferId: string, deps: H
 }
 
 /** GET /receipts/:transfer_id: issued at the first call. */
-export const read = visitEndpoint(
+export const read = sessionEndpoint(
   { params: ['transfer_id'], reply: Receipt },
   async ({ req, params }, deps) => receiptFor(req.account_id, params.transfer_id, deps),
 );

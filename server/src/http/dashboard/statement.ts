@@ -20,8 +20,8 @@ import { runSum } from '../database-share.ts';
 import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
 import { serialize } from '../schemas/serialize.ts';
-import { visitEndpoint } from '../endpoint.ts';
-import type { WebDeps } from '../session/visit.ts';
+import { sessionEndpoint } from '../endpoint.ts';
+import type { WebDeps } from '../session/session-request.ts';
 import { badField } from '../schemas/validate.ts';
 import { ChainTransaction, issuerOf, transactionOf } from './receipts.ts';
 import { SourceName, SourceSum } from '../schemas/account.ts';
@@ -103,7 +103,7 @@ const PageFilter = s.form({
 });
 
 /** GET /statement: newest first. */
-export const list = visitEndpoint(
+export const list = sessionEndpoint(
   { query: PageFilter, reply: s.pageOf(Movement) },
   async ({ req, query }, deps) => {
     const page = await pageFilterOf(req.account_id, query, deps);
@@ -112,7 +112,7 @@ export const list = visitEndpoint(
 );
 
 /** GET /statement/lines: one line for each top-up, correction and request, newest first. */
-export const lines = visitEndpoint(
+export const lines = sessionEndpoint(
   { query: PageFilter, reply: s.pageOf(StatementLine) },
   async ({ req, query }, deps) => {
     const page = await pageFilterOf(req.account_id, query, deps);
@@ -144,7 +144,7 @@ function cursorOf({ seq }: { seq: bigint }): string {
 }
 
 /** GET /statement/totals: sums over all movements that match this filter. */
-export const totals = visitEndpoint(
+export const totals = sessionEndpoint(
   {
     query: Filter,
     reply: s.namedObject('StatementTotals', {
@@ -167,7 +167,7 @@ export const totals = visitEndpoint(
 );
 
 /** GET /statement/export: all movements that match, oldest first, sent while they are read. */
-export const exportFile = visitEndpoint(
+export const exportFile = sessionEndpoint(
   { query: s.form({ format: s.optional(s.choice(['csv', 'json'])), ...Filter.properties }) },
   async ({ req, reply, query }, deps) => {
     const { account_id } = req;

@@ -14,11 +14,11 @@ import {
 } from '../../operations/accounts/team.ts';
 import { changeBilledTo } from '../../operations/accounts/receipt.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 import { idIn } from '../ids.ts';
 import { invitationLetter } from '../session/letters.ts';
 import { countLetter, throttle } from '../session/throttle.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
+import type { SessionRequest, WebDeps } from '../session/session-request.ts';
 import { Role } from '../schemas/account.ts';
 
 /** The people of an account. */
@@ -44,7 +44,7 @@ const Invitee = s.namedObject('Invitee', {
 });
 
 /** GET /team: the members of the account; owners also see the open invitations. */
-export const team = visitEndpoint(
+export const team = sessionEndpoint(
   {
     reply: s.namedObject('Team', {
       is_operator: s.boolean(),
@@ -79,7 +79,7 @@ export const team = visitEndpoint(
 const name = s.line(nameMax);
 
 /** PATCH /account */
-export const rename = visitEndpoint(
+export const rename = sessionEndpoint(
   { body: s.form({ name }), reply: s.object({ name: s.text() }) },
   async ({ req, body }, deps) => {
     await renameAccount(deps.db, req.account_id, body.name);
@@ -88,7 +88,7 @@ export const rename = visitEndpoint(
 );
 
 /** PUT /billed-to: an empty text removes it. */
-export const setBilledTo = visitEndpoint(
+export const setBilledTo = sessionEndpoint(
   {
     body: s.form({ billed_to: s.text(undefined, { maxLength: 500 }) }),
     reply: s.object({ billed_to: s.nullable(s.text()) }),
@@ -99,7 +99,7 @@ export const setBilledTo = visitEndpoint(
 );
 
 /** PATCH /members/:person_id */
-export const setRole = visitEndpoint(
+export const setRole = sessionEndpoint(
   {
     params: ['person_id'],
     body: s.form({ role: Role }),
@@ -113,7 +113,7 @@ export const setRole = visitEndpoint(
 );
 
 /** DELETE /members/:person_id */
-export const remove = visitEndpoint(
+export const remove = sessionEndpoint(
   { params: ['person_id'], reply: s.object({ person_id: s.id() }) },
   async ({ req, params }, deps) => {
     const member = requireMember(req, params);
@@ -123,7 +123,7 @@ export const remove = visitEndpoint(
 );
 
 /** POST /leave: the signed-in person leaves the account. */
-export const leave = visitEndpoint(
+export const leave = sessionEndpoint(
   { reply: s.object({ account_id: s.id() }) },
   async ({ req }, deps) => {
     const by = byOf(req);
@@ -134,7 +134,7 @@ export const leave = visitEndpoint(
 );
 
 /** POST /invitations: only this reply shows the link. */
-export const invite = visitEndpoint(
+export const invite = sessionEndpoint(
   {
     body: s.form({ email: s.email(), role: Role }),
     reply: s.namedObject('NewInvitation', {
@@ -167,7 +167,7 @@ export const invite = visitEndpoint(
 async function write(
   to: string,
   url: string,
-  { account_id, session }: Visit,
+  { account_id, session }: SessionRequest,
   { db, web }: WebDeps,
 ): Promise<boolean> {
   if (web.sendMail === null || !(await accounts.mayCauseLetters(db, account_id))) return false;
@@ -180,7 +180,7 @@ async function write(
 }
 
 /** DELETE /invitations/:invitation_id */
-export const withdraw = visitEndpoint(
+export const withdraw = sessionEndpoint(
   { params: ['invitation_id'], reply: s.object({ invitation_id: s.id() }) },
   async ({ req, params }, { db }) => {
     const { account_id } = req;
@@ -198,11 +198,11 @@ export const withdraw = visitEndpoint(
   },
 );
 
-function byOf({ session }: Visit): SignedInPerson {
+function byOf({ session }: SessionRequest): SignedInPerson {
   return { person_id: session.person_id, email: session.email };
 }
 
-function requireMember({ account_id }: Visit, params: { person_id: string }) {
+function requireMember({ account_id }: SessionRequest, params: { person_id: string }) {
   const person_id = idIn(params.person_id);
   if (person_id === null) throw nobody();
   return { account_id, person_id };

@@ -4,7 +4,7 @@ import * as accounts from '../../db/accounts/accounts.ts';
 import { networkOf } from '../../lib/caller-address.ts';
 import { redeemVoucher } from '../../operations/accounts/voucher.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 import { throttle } from '../session/throttle.ts';
 import { Funds } from '../schemas/account.ts';
 
@@ -15,7 +15,7 @@ const triesOfAccount = { max: 20, seconds: 900 };
 const triesOfAddress = { max: 40, seconds: 900 };
 
 /** GET /top-up */
-export const read = visitEndpoint(
+export const read = sessionEndpoint(
   {
     reply: s.object({
       text: s.nullable(s.text("How to pay, in the operator's words.")),
@@ -35,7 +35,7 @@ export const read = visitEndpoint(
 );
 
 /** POST /vouchers: books the voucher's amount, once. */
-export const redeem = visitEndpoint(
+export const redeem = sessionEndpoint(
   {
     body: s.form({ code: s.text(undefined, { minLength: 1, maxLength: 100 }) }),
     reply: s.object({

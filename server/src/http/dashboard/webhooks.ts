@@ -16,8 +16,8 @@ import { webhookFetch } from '../../operations/requests/webhook-fetch.ts';
 import { requireId } from '../ids.ts';
 import { pageFrom } from '../page.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
+import { sessionEndpoint } from '../endpoint.ts';
+import type { SessionRequest, WebDeps } from '../session/session-request.ts';
 
 /** The page of webhooks: secrets, deliveries, and sending by hand. */
 
@@ -28,19 +28,19 @@ const sendsMax = { max: 30, seconds: 60 };
 const Secrets = s.namedObject('WebhookSecrets', { secrets: s.list(s.text()) });
 
 /** GET /webhooks: the signing secrets, in full only for people with the right to build. */
-export const read = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => {
+export const read = sessionEndpoint({ reply: Secrets }, async ({ req }, { db }) => {
   const account = await accounts.find(db, req.account_id);
   const shown = (secret: string) => (may(req.role, 'build') ? secret : `${secret.slice(0, 8)}…`);
   return { secrets: account!.webhook_secrets.map(shown) };
 });
 
 /** POST /webhooks/rotate: adds a new secret; it and the present secret sign from now on. */
-export const rotate = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => ({
+export const rotate = sessionEndpoint({ reply: Secrets }, async ({ req }, { db }) => ({
   secrets: await rotateWebhookSecret(db, req.account_id),
 }));
 
 /** POST /webhooks/retire: the older of two secrets stops signing. */
-export const retire = visitEndpoint({ reply: Secrets }, async ({ req }, { db }) => ({
+export const retire = sessionEndpoint({ reply: Secrets }, async ({ req }, { db }) => ({
   secrets: await retireWebhookSecret(db, req.account_id),
 }));
 
@@ -53,7 +53,7 @@ const result = {
 const SendResult = s.namedObject('SendResult', { delivered: s.boolean(), ...result });
 
 /** POST /webhooks/test: sends an example to the URL and returns what came back. */
-export const test = visitEndpoint(
+export const test = sessionEndpoint(
   {
     body: s.form({ url: s.text(undefined, { minLength: 1, maxLength: urlLengthMax }) }),
     reply: SendResult,
@@ -70,7 +70,7 @@ export const test = visitEndpoint(
 );
 
 /** POST /requests/:request_id/resend: sends the notification of an ended request once more. */
-export const resend = visitEndpoint(
+export const resend = sessionEndpoint(
   { params: ['request_id'], reply: SendResult },
   async ({ req, params }, deps) => {
     const { db, links } = deps;
@@ -99,7 +99,7 @@ export const resend = visitEndpoint(
 );
 
 async function send(
-  { account_id }: Visit,
+  { account_id }: SessionRequest,
   { db, fetches, settings }: WebDeps,
   what: { id: string; url: string; body: string },
 ): Promise<SentNotification> {
@@ -118,7 +118,7 @@ async function send(
 }
 
 async function record(
-  { account_id }: Visit,
+  { account_id }: SessionRequest,
   { db }: WebDeps,
   what: { cause: 'test' | 'resend'; request_id: string | null; url: string },
   { status, error, duration_ms }: SentNotification,
@@ -137,7 +137,7 @@ const Delivery = s.namedObject('Delivery', {
 });
 
 /** GET /deliveries: newest first. */
-export const list = visitEndpoint(
+export const list = sessionEndpoint(
   {
     query: s.form({
       failed: s.optional(s.boolean('Only failed deliveries.')),
@@ -155,7 +155,7 @@ export const list = visitEndpoint(
 );
 
 /** GET /requests/:request_id/deliveries: deliveries about one request, newest first. */
-export const ofRequest = visitEndpoint(
+export const ofRequest = sessionEndpoint(
   { params: ['request_id'], query: s.form(s.pageQuery(pageSize)), reply: s.pageOf(Delivery) },
   async ({ req, params, query }, { db, operations }) => {
     const request_id = requireId(params.request_id);

@@ -4,12 +4,12 @@ import * as pages from '../../db/requests/request-pages.ts';
 import { findOutputs } from '../../db/requests/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { zipOf } from '../../storage/zip.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 import { requireId } from '../ids.ts';
 import { storedHeaders } from '../api/stored.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
-import type { Visit, WebDeps } from '../session/visit.ts';
+import type { SessionRequest, WebDeps } from '../session/session-request.ts';
 import { entryOf, RequestEntry } from './views.ts';
 import type { FileDeps } from '../deps.ts';
 
@@ -19,7 +19,7 @@ import type { FileDeps } from '../deps.ts';
 const wordsMax = 8;
 
 /** GET /library: completed jobs, newest first. */
-export const list = visitEndpoint(
+export const list = sessionEndpoint(
   {
     query: s.form({
       q: s.optional(s.text('Words that the prompt has, in any order.', { maxLength: 200 })),
@@ -72,7 +72,7 @@ const favoritesMax = 10_000;
 const Favorite = s.object({ favorite: s.boolean() });
 
 /** PUT /requests/:request_id/favorite: marks a job of the account, on all its people's devices. */
-export const mark = visitEndpoint(
+export const mark = sessionEndpoint(
   { params: ['request_id'], reply: Favorite },
   async ({ req, params }, deps) => {
     const request_id = await ownJob(req, params.request_id, deps);
@@ -87,7 +87,7 @@ export const mark = visitEndpoint(
 );
 
 /** DELETE /requests/:request_id/favorite */
-export const unmark = visitEndpoint(
+export const unmark = sessionEndpoint(
   { params: ['request_id'], reply: Favorite },
   async ({ req, params }, deps) => {
     const request_id = await ownJob(req, params.request_id, deps);
@@ -97,7 +97,7 @@ export const unmark = visitEndpoint(
   },
 );
 
-async function ownJob(req: Visit, text: string, deps: WebDeps): Promise<string> {
+async function ownJob(req: SessionRequest, text: string, deps: WebDeps): Promise<string> {
   const id = requireId(text);
   const row = await deps.operations.status(id);
   if (row?.account_id !== req.account_id || row.kind === 'text') throw new ApiError('not_found');
@@ -109,7 +109,7 @@ const zippedMax = 100;
 const idsForm = /^[0-9a-f-]{36}(?:,[0-9a-f-]{36})*$/;
 
 /** GET /library/zip: the kept outputs of these requests in one file, as it is read from storage. */
-export const zip = visitEndpoint(
+export const zip = sessionEndpoint(
   { query: s.form({ ids: s.text(`At most ${zippedMax} ids of requests, with commas between.`) }) },
   async ({ req, reply, query }, deps: FileDeps) => {
     const ids = idsForm.test(query.ids) ? query.ids.split(',') : [];

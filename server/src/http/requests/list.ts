@@ -18,7 +18,7 @@ import { keysOf } from '../../lib/records.ts';
 import type { Database } from '../../lib/sql/sql.ts';
 import { livingKeysMax } from '../../operations/accounts/key.ts';
 import { KindName } from '../api/model-schema.ts';
-import { keyedEndpoint, operatorEndpoint, visitEndpoint } from '../endpoint.ts';
+import { keyedEndpoint, operatorEndpoint, sessionEndpoint } from '../endpoint.ts';
 import { requireId } from '../ids.ts';
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
@@ -200,7 +200,7 @@ async function marginPage(
 const cursorForm = /^-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** GET /requests of the pages. Its list can also be turned back to newer requests. */
-export const listOwn = visitEndpoint(
+export const listOwn = sessionEndpoint(
   {
     query: s.form({
       ...filters,
@@ -302,7 +302,7 @@ function byCall(call_id: string): IdRange {
  * GET /requests/choices: the values by which the list can be filtered: all unrevoked keys, the
  * studio's too, and as many of the newest revoked ones.
  */
-export const choices = visitEndpoint(
+export const choices = sessionEndpoint(
   {
     reply: s.object({
       keys: s.list(

@@ -5,7 +5,7 @@ import { listAttempts } from '../../db/requests/request-lists.ts';
 import { findOutputs } from '../../db/requests/requests.ts';
 import { findCharge } from '../../ledger/bookings.ts';
 import type { Database } from '../../lib/sql/sql.ts';
-import { operatorEndpoint, visitEndpoint } from '../endpoint.ts';
+import { operatorEndpoint, sessionEndpoint } from '../endpoint.ts';
 import { requireId } from '../ids.ts';
 import * as s from '../schemas/schema.ts';
 import {
@@ -23,7 +23,7 @@ async function readRelated(db: Database, id: string): Promise<RelatedRows> {
 }
 
 /** GET /requests/:request_id: everything about one request of the account. */
-export const read = visitEndpoint(
+export const read = sessionEndpoint(
   { params: ['request_id'], reply: RequestDetail },
   async ({ req, params }, deps: RequestDeps) => {
     const id = requireId(params.request_id);

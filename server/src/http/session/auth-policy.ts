@@ -12,7 +12,7 @@ import { knownDevice } from './devices.ts';
 import { handOverLetter, verificationLetter } from './letters.ts';
 import type { Oidc } from './oidc.ts';
 import { countLetter, type LetterKind } from './throttle.ts';
-import type { WebSettings } from './visit.ts';
+import type { WebSettings } from './session-request.ts';
 
 /** The rules of signing in and up, and the letters that they send. */
 

@@ -14,7 +14,7 @@ import { runSignIn } from '../database-share.ts';
 import { openPageEndpoint } from '../endpoint.ts';
 import { libraryCall } from './library-call.ts';
 import { throttle } from './throttle.ts';
-import { findSession, type WebDeps } from './visit.ts';
+import { findSession, type WebDeps } from './session-request.ts';
 
 /**
  * The calls of the pages that letters link to. Opening a link changes nothing. A program that reads

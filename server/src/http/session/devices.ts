@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { signDevice, verifyDevice } from '../../core/request/signature.ts';
 import { newId } from '../../lib/id.ts';
 import { cookiePrefix } from './auth-library.ts';
-import type { WebDeps } from './visit.ts';
+import type { WebDeps } from './session-request.ts';
 
 /** Cookies by which a browser is recognised. They give no access. */
 

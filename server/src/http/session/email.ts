@@ -11,11 +11,11 @@ import {
 import * as s from '../schemas/schema.ts';
 import { badField } from '../schemas/validate.ts';
 import { freshAge, passwordMax } from './auth-library.ts';
-import { openPageEndpoint, visitEndpoint } from '../endpoint.ts';
+import { openPageEndpoint, sessionEndpoint } from '../endpoint.ts';
 import { demandPassword, holdersPassword, linkToken } from './confirmation.ts';
 import { emailChangedLetter, emailLetter, emailAskedLetter, emailTakenLetter } from './letters.ts';
 import { throttle } from './throttle.ts';
-import { findSession, type Visit, type WebDeps } from './visit.ts';
+import { findSession, type SessionRequest, type WebDeps } from './session-request.ts';
 
 /** Changing the e-mail address that a person signs in with. */
 
@@ -26,7 +26,7 @@ const readsOfAddress = { max: 60, seconds: 600 };
  * POST /api/me/email: the answer is the same whether somebody already has the address or not; only
  * letters tell the people concerned.
  */
-export const ask = visitEndpoint(
+export const ask = sessionEndpoint(
   {
     body: s.form({
       email: s.email(),
@@ -90,7 +90,7 @@ export const confirm = openPageEndpoint(
 
 /** A stranger who finds an open browser must not be able to change the address. */
 async function demandHolder(
-  { session }: Visit,
+  { session }: SessionRequest,
   password: string | undefined,
   deps: WebDeps,
 ): Promise<void> {

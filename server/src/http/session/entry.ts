@@ -20,12 +20,12 @@ import * as s from '../schemas/schema.ts';
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { guessesOfPerson, linkToken } from './confirmation.ts';
 import { knownDevice, rememberDevice, rememberSignUp } from './devices.ts';
-import { openPageEndpoint, visitEndpoint } from '../endpoint.ts';
+import { openPageEndpoint, sessionEndpoint } from '../endpoint.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
 import { throttle, type Throttle } from './throttle.ts';
 import { runSignIn } from '../database-share.ts';
-import { findSession, type WebDeps } from './visit.ts';
+import { findSession, type WebDeps } from './session-request.ts';
 
 /** Calls of visitors before and right after they sign in. */
 
@@ -191,7 +191,7 @@ export const invitation = openPageEndpoint(
 );
 
 /** POST /api/invitation/accept: the signed-in person joins the account. */
-export const accept = visitEndpoint(
+export const accept = sessionEndpoint(
   { body: s.form({ token: linkToken }), reply: s.object({ account_id: s.nullable(s.id()) }) },
   async ({ req, body }, deps) => {
     const { person_id: id, email } = req.session;
@@ -225,7 +225,7 @@ const Me = s.namedObject('Me', {
 });
 
 /** GET /api/me: who is signed in, and which accounts they belong to. */
-export const me = visitEndpoint({ reply: Me }, async ({ req: { session } }, { db }) => ({
+export const me = sessionEndpoint({ reply: Me }, async ({ req: { session } }, { db }) => ({
   ...session,
   ...consoleOf(await operators.findRole(db, session.person_id)),
   accounts: await people.listMemberships(db, session.person_id),

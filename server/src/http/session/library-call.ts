@@ -5,7 +5,7 @@ import { requireEmail } from '../../operations/accounts/account.ts';
 import { authPath } from './auth-library.ts';
 import { nameOfEmail } from './auth-tables.ts';
 import { readJsonForm } from '../json-form.ts';
-import { fetchHeaders, type WebDeps } from './visit.ts';
+import { fetchHeaders, type WebDeps } from './session-request.ts';
 import { isObject, objectOf } from '../../lib/json.ts';
 import * as s from '../schemas/schema.ts';
 import { readBody, readQuery } from '../schemas/validate.ts';

@@ -12,9 +12,9 @@ import {
   demandOwnOrigin,
   demandRight,
   demandSession,
-  type Visit,
+  type SessionRequest,
   type WebDeps,
-} from './visit.ts';
+} from './session-request.ts';
 
 /** Adds the calls of the web pages. Each call is checked before anything of its body is read. */
 export function mountWeb(app: FastifyInstance, table: Row[], deps: WebDeps): void {
@@ -57,7 +57,7 @@ async function judge(
 ): Promise<void> {
   if (route.who !== 'session') return;
   const session = await demandSession(req, reply, deps);
-  const visit = Object.assign(req, { session }) as Visit;
+  const visit = Object.assign(req, { session }) as SessionRequest;
   visit.belongsTo(session.person_id);
   if (route.need === 'signed_in') return;
   if (route.need === 'operate') await demandOperator(visit, route, deps);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import type { WebDeps } from './visit.ts';
+import type { WebDeps } from './session-request.ts';
 
 /** The built pages: one document for all their addresses, and its assets. */
 

@@ -10,14 +10,14 @@ import {
   renamePerson,
 } from '../../operations/accounts/person.ts';
 import * as s from '../schemas/schema.ts';
-import { visitEndpoint } from '../endpoint.ts';
+import { sessionEndpoint } from '../endpoint.ts';
 
 /**
  * The profile that people see and change. The sign-in library changes their ways to sign in.
  */
 
 /** PATCH /api/me */
-export const rename = visitEndpoint(
+export const rename = sessionEndpoint(
   {
     body: s.form({ name: s.line(nameMax) }),
     reply: s.object({ name: s.text() }),
@@ -38,7 +38,7 @@ const Session = s.namedObject('Session', {
 });
 
 /** GET /api/me/security: how the person can sign in, and where they are signed in. */
-export const security = visitEndpoint(
+export const security = sessionEndpoint(
   {
     reply: s.namedObject('Security', {
       has_password: s.boolean(),
@@ -64,7 +64,7 @@ export const security = visitEndpoint(
 );
 
 /** DELETE /api/me/sessions/:session_id: signs one browser out. */
-export const endSession = visitEndpoint(
+export const endSession = sessionEndpoint(
   { params: ['session_id'], reply: s.object({ session_id: s.id() }) },
   async ({ req, params }, { db }) => {
     const session_id = params.session_id;
@@ -79,7 +79,7 @@ export const endSession = visitEndpoint(
 );
 
 /** DELETE /api/me/sessions: signs all browsers out but this one. */
-export const endOtherSessions = visitEndpoint(
+export const endOtherSessions = sessionEndpoint(
   { reply: s.object({ ended: s.integer() }) },
   async ({ req: { session } }, { db }) => ({
     ended: await endOthers(db, session.person_id, session.session_id),
@@ -87,7 +87,7 @@ export const endOtherSessions = visitEndpoint(
 );
 
 /** POST /api/me/account: opens an account for a person who belongs to none. */
-export const openAccount = visitEndpoint(
+export const openAccount = sessionEndpoint(
   { reply: s.object({ account_id: s.id() }) },
   async ({ req: { session } }, { db, web }) => {
     if (web.signUp !== 'open') {

@@ -12,7 +12,7 @@ import * as entry from './entry.ts';
 import * as pages from './pages.ts';
 import * as profile from './profile.ts';
 import { allowance, chatPrice, models, ownFile, studioCall, studioRead } from './studio.ts';
-import type { Visit, WebDeps } from './visit.ts';
+import type { SessionRequest, WebDeps } from './session-request.ts';
 
 const open: Row[] = [
   row(visitor, 'GET', '/api/web', entry.settings),
@@ -52,7 +52,7 @@ const studioCalls: Row[] = [
     const looks = method === 'GET' || path === '/estimate';
     const right = looks ? (path === payAddresses ? 'pay' : 'view') : 'build';
     const make = looks ? studioRead : studioCall;
-    const endpoint: Endpoint<Visit, WebDeps> = {
+    const endpoint: Endpoint<SessionRequest, WebDeps> = {
       shapes: {
         ...shapes,
         reply: shapes.reply ?? shapes.written,

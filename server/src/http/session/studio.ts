@@ -16,10 +16,10 @@ import { Estimate, Model } from '../api/model-schema.ts';
 import type { WithParams } from '../path.ts';
 import * as s from '../schemas/schema.ts';
 import { bodyOf } from '../schemas/serialize.ts';
-import { visitEndpoint, type Endpoint } from '../endpoint.ts';
+import { sessionEndpoint, type Endpoint } from '../endpoint.ts';
 import { keyBounds } from '../keys.ts';
 import { throttle } from './throttle.ts';
-import type { Visit, WebDeps } from './visit.ts';
+import type { SessionRequest, WebDeps } from './session-request.ts';
 
 type Call<T> = (req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) => Promise<T>;
 
@@ -29,7 +29,7 @@ type Call<T> = (req: KeyedRequest, reply: FastifyReply, deps: HttpDeps) => Promi
  */
 export async function studioCall(
   call: Call<unknown>,
-  req: Visit,
+  req: SessionRequest,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
@@ -48,7 +48,7 @@ export async function studioCall(
  */
 export async function studioRead<T>(
   call: Call<T>,
-  req: Visit,
+  req: SessionRequest,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<T> {
@@ -64,7 +64,7 @@ export async function studioRead<T>(
   return call(keyed(req, caller!), reply, deps);
 }
 
-function keyed(req: Visit, caller: callers.Spender): KeyedRequest {
+function keyed(req: SessionRequest, caller: callers.Spender): KeyedRequest {
   const { grant } = req;
   if (!grant) throw new Error('calls of the studio are made inside an account');
   const { person_id } = req.session;
@@ -79,7 +79,7 @@ function suspended(): ApiError {
 }
 
 /** GET /studio/allowance: everything that decides whether the next request can be paid. */
-export const allowance = visitEndpoint(
+export const allowance = sessionEndpoint(
   {
     reply: s.namedObject('Allowance', {
       available_usd_micro: s.microUsd(),
@@ -110,7 +110,7 @@ export const allowance = visitEndpoint(
 const samples = s.record(s.text(), 'Paths of pictures that show what models make, by model id.');
 
 /** GET /studio/models: the catalog at the prices that this account pays. */
-export const models = visitEndpoint(
+export const models = sessionEndpoint(
   { reply: s.object({ data: s.list(Model), samples }) },
   async ({ req }, { db, catalog, runTimes }) => {
     const { price_ppm } = (await accounts.find(db, req.account_id))!;
@@ -131,7 +131,7 @@ const { kind: _kind, unknown_inputs: _unknown, ...priced } = Estimate.properties
 const ChatPrice = s.namedObject('ChatPrice', { ...priced, max_tokens: s.integer() });
 
 /** POST /studio/chat-price: the most that a chat call can cost. */
-export const chatPrice: Endpoint<Visit, WebDeps> = {
+export const chatPrice: Endpoint<SessionRequest, WebDeps> = {
   shapes: { body: ChatRequest, reply: ChatPrice },
   // The body is read in the same way as a chat call's.
   handle: async (req, reply, deps) =>
@@ -140,7 +140,7 @@ export const chatPrice: Endpoint<Visit, WebDeps> = {
 
 /** GET /v1/files/:file_id: an uploaded file of the account, to be shown in the page. */
 export function ownFile(
-  req: WithParams<{ file_id: string }, Visit>,
+  req: WithParams<{ file_id: string }, SessionRequest>,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {

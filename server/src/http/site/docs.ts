@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { WebDeps } from '../session/visit.ts';
+import type { WebDeps } from '../session/session-request.ts';
 import { escape, link, sendPage, sendText } from './frame.ts';
 import { entries, manual } from './entries.ts';
 import { manualPage, type ManualPage } from './manual.ts';

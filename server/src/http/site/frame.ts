@@ -6,7 +6,7 @@ import type { Banner } from '../../db/banner.ts';
 import { sendCached } from '../api/cached.ts';
 import { cookiePrefix } from '../session/auth-library.ts';
 import { pagesDir } from '../session/pages.ts';
-import type { WebDeps } from '../session/visit.ts';
+import type { WebDeps } from '../session/session-request.ts';
 import { english, russian, type Speech } from './speech.ts';
 
 /** The frame of the public pages, which need no script. Those with code offer to copy it. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { page } from '../session/pages.ts';
-import type { WebDeps } from '../session/visit.ts';
+import type { WebDeps } from '../session/session-request.ts';
 import { cardsOf, promise } from './cards.ts';
 import { escape, hasSession, link, sendPage, signUpButton } from './frame.ts';
 import { kindLinks, searchForm } from './models.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { noPage } from '../session/pages.ts';
-import type { WebDeps } from '../session/visit.ts';
+import type { WebDeps } from '../session/session-request.ts';
 import { codeBlock } from './code.ts';
 import { hasSession, link, sendMissing } from './frame.ts';
 import { russian, speechOf } from './speech.ts';

@@ -8,7 +8,7 @@ import { sendCached } from '../api/cached.ts';
 import { isObject } from '../../lib/json.ts';
 import { maxWords } from '../docs/guide-catalog.ts';
 import type { RunTimes } from '../../operations/upstreams/run-times.ts';
-import type { WebDeps } from '../session/visit.ts';
+import type { WebDeps } from '../session/session-request.ts';
 import {
   cardsOf,
   cover,

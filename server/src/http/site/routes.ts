@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { guide } from '../api/guide.ts';
 import type { CallHandler } from '../endpoint.ts';
 import { row, visitor, type Row } from '../row.ts';
-import type { WebDeps } from '../session/visit.ts';
+import type { WebDeps } from '../session/session-request.ts';
 import * as docs from './docs.ts';
 import { sendText } from './frame.ts';
 import { front } from './front.ts';

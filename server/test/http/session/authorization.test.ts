@@ -9,7 +9,7 @@ import type { Role } from '../../../src/core/account/role.ts';
 import { mountWeb } from '../../../src/http/session/mount.ts';
 import type { Row } from '../../../src/http/row.ts';
 import { webRoutes } from '../../../src/http/session/routes.ts';
-import type { WebDeps } from '../../../src/http/session/visit.ts';
+import type { WebDeps } from '../../../src/http/session/session-request.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { rawSql, sql } from '../../../src/lib/sql/sql.ts';
 import { inShort } from '../../kit/long.ts';

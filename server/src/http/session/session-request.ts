@@ -16,7 +16,7 @@ import type { Auth, Session } from './auth.ts';
 import type { LetterKind } from './throttle.ts';
 
 /** A call of the web pages: who makes it, and with what right. */
-export interface Visit extends FastifyRequest {
+export interface SessionRequest extends FastifyRequest {
   session: Session;
   /** The account that the path names; empty for calls outside an account. */
   account_id: string;
@@ -98,7 +98,11 @@ export async function demandSession(
  * Throws `not_found` if the person does not belong to the account, as if it did not exist, and
  * `forbidden` without the right.
  */
-export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): Promise<void> {
+export async function demandRight(
+  visit: SessionRequest,
+  right: Right,
+  { db }: WebDeps,
+): Promise<void> {
   const account_id = fieldOf(visit.params, 'account_id');
   if (!isUuid(account_id)) throw new ApiError('not_found');
   const found = await people.findMembership(db, visit.session.person_id, account_id);
@@ -129,7 +133,7 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
  * operators whose role lacks the right.
  */
 export async function demandOperator(
-  visit: Visit,
+  visit: SessionRequest,
   { right, ...spared }: { right: OperatorRight } & SpareRule,
   deps: WebDeps,
 ): Promise<void> {
@@ -142,7 +146,7 @@ export async function demandOperator(
   await demandNotOperators(visit, visit.operator, spared, deps);
 }
 
-export function isVisit(req: FastifyRequest): req is Visit {
+export function isSessionRequest(req: FastifyRequest): req is SessionRequest {
   return fieldOf(req, 'session') !== undefined;
 }
 
