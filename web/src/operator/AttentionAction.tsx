@@ -12,7 +12,7 @@ import { useAction, usePress } from './action.ts';
 import './attention-texts.ts';
 import { CreditDialog } from './chains/DepositDialogs.tsx';
 import { ResolveDialog } from './requests/ResolveDialog.tsx';
-import { type OperatorRight, useActions } from './rights.ts';
+import { type OperatorRight, useRightProps } from './rights.ts';
 
 type Question =
   | { credit: OperatorDeposit }
@@ -47,7 +47,7 @@ export function hasAction(line: AttentionLine): boolean {
 /** The button beside a problem; asks in a dialog if money or a judgement is needed. */
 export function AttentionAction({ line }: { line: AttentionLine }) {
   const { t } = useTranslation('operator_attention');
-  const allowed = useActions();
+  const allowed = useRightProps();
   const run = useDirectAction(line);
   const [asked, setAsked] = useState<Question>(null);
   const press = usePress(run, setAsked);

@@ -9,7 +9,7 @@ export type OperatorRight = NonNullable<Me['operator']>['rights'][number];
  * For each action, the props of its button: disabled with the reason if the operator's role does not
  * include its right, otherwise none. The service refuses such a call, too.
  */
-export function useActions(): (right: OperatorRight) => { disabled?: true; title?: string } {
+export function useRightProps(): (right: OperatorRight) => { disabled?: true; title?: string } {
   const { t } = useTranslation('operator_rights');
   const operator = useMe()?.operator;
   return (right) => {

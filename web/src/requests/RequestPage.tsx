@@ -9,7 +9,7 @@ import { Facts, Moments, useCallNumbers, type Moment } from '../components/Facts
 import { Failure } from '../components/Failure.tsx';
 import { NothingHere } from '../components/frame/NotFound.tsx';
 import { PageTitle } from '../components/frame/PageTitle.tsx';
-import { Part } from '../components/frame/Part.tsx';
+import { SectionCard } from '../components/frame/SectionCard.tsx';
 import { useIsNarrow } from '../components/narrow.ts';
 import { Dimmed, Dot, Note } from '../components/styles.ts';
 import { Duration, formatDuration, StatusBadge, Took, When } from '../components/text.tsx';
@@ -122,9 +122,9 @@ export function TimelineCard({ request }: { request: AnyDetail }) {
   const { t } = useTranslation('request');
   const moments = useMoments(request);
   return (
-    <Part title={t('timeline')}>
+    <SectionCard title={t('timeline')}>
       <Moments moments={moments} />
-    </Part>
+    </SectionCard>
   );
 }
 
@@ -178,7 +178,7 @@ export function WebhookCard(props: { request: AnyDetail; text?: string }) {
   if (webhook === null) return null;
   const state = webhook.state ?? 'pending';
   return (
-    <Part title={t('webhook')} text={props.text}>
+    <SectionCard title={t('webhook')} text={props.text}>
       <Stack gap="xs">
         <Text size="sm" ff="monospace" className="wrap">
           {webhook.url}
@@ -197,7 +197,7 @@ export function WebhookCard(props: { request: AnyDetail; text?: string }) {
           </div>
         ))}
       </Stack>
-    </Part>
+    </SectionCard>
   );
 }
 
@@ -222,8 +222,8 @@ export function FactsCard(props: {
     ...numbers,
   ];
   return (
-    <Part title={t('common:facts')}>
+    <SectionCard title={t('common:facts')}>
       <Facts rows={rows} />
-    </Part>
+    </SectionCard>
   );
 }

@@ -25,7 +25,7 @@ import { useAccount } from '../session.tsx';
 import { commonModel, comparedMax, takeSameInput } from './same-input.ts';
 import { useDraft } from './form/draft.ts';
 import { InputForm } from './form/InputForm.tsx';
-import type { Press } from './form/presses.ts';
+import type { PendingSubmit } from './form/pending-submits.ts';
 import { defaultsOf, fieldsOf } from './form/schema.ts';
 import { useSeconds } from './form/Rate.tsx';
 import { addressOf } from './models.ts';
@@ -36,7 +36,7 @@ import { useBlocked } from './runs/blocked.ts';
 import { Refused } from './runs/Refused.tsx';
 import { Result } from './runs/Result.tsx';
 import { RunBar } from './runs/RunBar.tsx';
-import { usePresses } from './runs/runs.ts';
+import { usePendingSubmits } from './runs/runs.ts';
 import { compareSearch } from './search.ts';
 import { usePriceMoved } from './Workbench.tsx';
 import { useTranslation } from '../i18n.ts';
@@ -134,7 +134,7 @@ function Side({ models }: { models: Model[] }) {
   const { quotes, error: unpriced, isFresh } = useQuotes(models, input, fields, priced);
   const quote = quotes && sumOf(models, quotes);
   const allowance = useAllowance();
-  const { presses, press, again, drop } = usePresses('compare', {
+  const { presses, press, again, drop } = usePendingSubmits('compare', {
     onPriced: usePriceMoved(),
     onAccepted: (model_id, request_id) => setRuns((all) => ({ ...all, [model_id]: request_id })),
   });
@@ -243,9 +243,9 @@ function Column(props: {
   model: Model;
   price: string | undefined;
   request_id: string | undefined;
-  press: Press | undefined;
-  again: (press: Press) => void;
-  drop: (press: Press) => void;
+  press: PendingSubmit | undefined;
+  again: (press: PendingSubmit) => void;
+  drop: (press: PendingSubmit) => void;
 }) {
   const { model, price, request_id, press, again, drop } = props;
   const { t } = useTranslation('studio');

@@ -21,7 +21,7 @@ import { usd } from './models.ts';
 import { pricedFields, useAllowance, useQuote } from './price.ts';
 import { useBlocked } from './runs/blocked.ts';
 import { RunBar } from './runs/RunBar.tsx';
-import { usePresses } from './runs/runs.ts';
+import { usePendingSubmits } from './runs/runs.ts';
 import { Stage } from './runs/Stage.tsx';
 import type { ModelTab } from './search.ts';
 import { errorText, useTranslation } from '../i18n.ts';
@@ -47,7 +47,7 @@ export function Workbench({ model, search, tab }: Props) {
   const [chosen, setChosen] = useState<string | null>(null);
   const { quote, error: unpriced, isFresh } = useQuote(model.id, draft.input, fields, priced);
   const allowance = useAllowance();
-  const { presses, press, again, drop } = usePresses(model.id, {
+  const { presses, press, again, drop } = usePendingSubmits(model.id, {
     onPriced: usePriceMoved(),
     onAccepted: (_model, request_id) => setChosen(request_id),
   });

@@ -8,7 +8,7 @@ import { Copy } from '../../components/Copy.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
 import { useMoment } from '../../components/text.tsx';
 import { Media } from '../../components/Media.tsx';
-import { Part } from '../../components/frame/Part.tsx';
+import { SectionCard } from '../../components/frame/SectionCard.tsx';
 import { Snippet } from '../../components/Snippet.tsx';
 import { useSettings } from '../../entry/signing-in.ts';
 import { useMay } from '../../session.tsx';
@@ -124,7 +124,7 @@ function Outputs({ request }: { request: RequestDetail }) {
   const isEmpty = outputs.length === 0 && text === null && rest === null;
   const many = outputs.length > 1;
   return (
-    <Part
+    <SectionCard
       title={kind === 'text' ? t('reply') : t('outputs')}
       text={living ? t('kept_until', { when }) : undefined}
     >
@@ -156,7 +156,7 @@ function Outputs({ request }: { request: RequestDetail }) {
           </div>
         )}
       </Stack>
-    </Part>
+    </SectionCard>
   );
 }
 
@@ -177,9 +177,9 @@ function Input({ request }: { request: RequestDetail }) {
   const { t } = useTranslation('request');
   const isChat = request.kind === 'text';
   return (
-    <Part title={t('input')} text={isChat ? t('chat_input') : undefined}>
+    <SectionCard title={t('input')} text={isChat ? t('chat_input') : undefined}>
       <JsonView value={request.input} what={t('input')} />
-    </Part>
+    </SectionCard>
   );
 }
 
@@ -193,11 +193,11 @@ function SameInCode({ request }: { request: RequestDetail }) {
   const messages = [{ role: 'user', content: '…' }];
   const shown = isChat ? { messages, ...(max_tokens !== undefined && { max_tokens }) } : input;
   return (
-    <Part title={t('code')} text={`${t('code_text')} ${isChat ? t('code_chat') : ''}`}>
+    <SectionCard title={t('code')} text={`${t('code_text')} ${isChat ? t('code_chat') : ''}`}>
       <Snippet
         what={t('code')}
         code={programs({ base_url: settings.base_url, model_id, kind, input: shown })}
       />
-    </Part>
+    </SectionCard>
   );
 }

@@ -4,7 +4,7 @@ import { QueryLink } from '../../address.ts';
 import { Dimmed, Note } from '../../components/styles.ts';
 import type { RequestDetail } from '../../api-types.ts';
 import { Usd } from '../../components/text.tsx';
-import { Part } from '../../components/frame/Part.tsx';
+import { SectionCard } from '../../components/frame/SectionCard.tsx';
 import { formatUsd } from '../../money.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { useTranslation } from '../../i18n.ts';
@@ -25,7 +25,7 @@ export function PriceCard({ request }: { request: RequestDetail }) {
   const assumed = Object.entries(assumptions).map(([name, value]) => `${name} ${String(value)}`);
   const delivered = request.delivered_quantity;
   return (
-    <Part title={t('price')}>
+    <SectionCard title={t('price')}>
       <Stack gap={6}>
         <Amount name={t('quoted')} micro={quoted} strong={charged === null} />
         {charged === null ? (
@@ -60,7 +60,7 @@ export function PriceCard({ request }: { request: RequestDetail }) {
           <Dimmed className="wrap">{t('assumed', { what: assumed.join(', ') })}</Dimmed>
         )}
       </Stack>
-    </Part>
+    </SectionCard>
   );
 }
 
@@ -99,8 +99,8 @@ export function MetadataCard({ request }: { request: RequestDetail }) {
     ];
   });
   return (
-    <Part title={t('metadata')}>
+    <SectionCard title={t('metadata')}>
       <Facts rows={rows} />
-    </Part>
+    </SectionCard>
   );
 }

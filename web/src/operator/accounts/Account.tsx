@@ -24,7 +24,7 @@ import { RequestList } from '../requests/RequestList.tsx';
 import { SourceSums } from '../SourceSums.tsx';
 import { briefUsd } from '../../money.ts';
 import { offered, useAddress } from '../search.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { useMe } from '../../session.tsx';
 import { useTranslation } from '../../i18n.ts';
@@ -128,7 +128,7 @@ function Actions({ account }: { account: OperatorAccount }) {
   const { t } = useTranslation('operator_account');
   const [action, setAction] = useState<Action | null>(null);
   const me = useMe();
-  const actions = useActions();
+  const actions = useRightProps();
   const exporting = actions(account.is_operator ? 'own' : 'accounts');
   const isActive = account.status === 'active';
   const isOwn = account.people.some(

@@ -12,7 +12,7 @@ import { Usd } from '../../components/text.tsx';
 import { briefUsd, formatUsd, parseUsd } from '../../money.ts';
 import './account-texts.ts';
 import { useAction } from '../action.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { useTranslation } from '../../i18n.ts';
@@ -24,7 +24,7 @@ export function AccountKeys(props: { account_id: string; account: OperatorAccoun
   const found = useOperatorPages('GET /accounts/:account_id/keys', { params: { account_id } });
   const [chosen, setChosen] = useState<AccountKey | null>(null);
   const [ending, setEnding] = useState<AccountKey | null>(null);
-  const act = useActions()(account?.is_operator ? 'own' : 'keys');
+  const act = useRightProps()(account?.is_operator ? 'own' : 'keys');
   const columns: Column<AccountKey>[] = [
     column.plain(t('key'), (row) => (
       <Group gap={8}>

@@ -6,7 +6,7 @@ import type { OperatorAccount, AccountPerson } from '../../api-types.ts';
 import { type Column, column, DataList } from '../../components/list/DataList.tsx';
 import { When } from '../../components/text.tsx';
 import { useMe } from '../../session.tsx';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { PersonDialog, personActions, type PersonAction } from './PersonDialog.tsx';
 import { useTranslation } from '../../i18n.ts';
 import './account-texts.ts';
@@ -102,7 +102,7 @@ function Acts(props: {
 }) {
   const { t } = useTranslation('operator_account');
   const { person, ofOperators, onChoose } = props;
-  const actions = useActions();
+  const actions = useRightProps();
   const me = useMe();
   const offered = personActions.filter(
     (act) =>

@@ -15,12 +15,12 @@ import { NewAccount } from './NewAccount.tsx';
 import { useAddress, offered } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');
-  const actions = useActions();
+  const actions = useRightProps();
   const [{ q, only }, setAddress] = useAddress('/operator/accounts');
   const [making, { open, close }] = useDisclosure(false);
   const [begun, setBegun] = useState('');

@@ -15,7 +15,7 @@ import { useOperatorQuery } from '../../queries.ts';
 import { PagedList } from '../../components/list/PagedList.tsx';
 import './invitations-texts.ts';
 import { EmailInput } from '../../components/inputs.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 interface RowChoice {
@@ -25,7 +25,7 @@ interface RowChoice {
 
 export function Invitations() {
   const { t } = useTranslation('operator_invitations');
-  const actions = useActions();
+  const actions = useRightProps();
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<RowChoice | null>(null);
   const forget = () => setChosen(null);

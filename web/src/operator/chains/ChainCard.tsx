@@ -8,7 +8,7 @@ import { Ago, Took, useLocale, When } from '../../components/text.tsx';
 import { Figure } from '../Figure.tsx';
 import './chains-texts.ts';
 import { RescanDialog, ResumeDialog } from './ReadDialog.tsx';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 const colors: Record<OperatorChain['state'], string> = {
@@ -24,7 +24,7 @@ const colors: Record<OperatorChain['state'], string> = {
 /** One chain: how far it is read, and its problems. */
 export function ChainCard({ chain }: { chain: OperatorChain }) {
   const { t } = useTranslation('operator_chains');
-  const actions = useActions();
+  const actions = useRightProps();
   const [opened, { open, close }] = useDisclosure(false);
   const { chain: name, title, chain_id, state } = chain;
   const Dialog = state === 'stopped' ? ResumeDialog : RescanDialog;

@@ -16,7 +16,7 @@ import { liveMs } from '../live.ts';
 import { offered, useAddress } from '../search.ts';
 import { CreditDialog, IgnoreDialog } from './DepositDialogs.tsx';
 import './deposits-texts.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 type State = OperatorDeposit['state'];
@@ -96,7 +96,7 @@ function Filters() {
 
 function DepositRows() {
   const { t } = useTranslation('operator_deposits');
-  const actions = useActions();
+  const actions = useRightProps();
   const [{ state = 'held', why, chain, account, tx }] = useAddress('/operator/deposits');
   const [chosen, setChosen] = useState<['credit' | 'ignore', OperatorDeposit] | null>(null);
   const query = {

@@ -13,12 +13,12 @@ import { useOperatorPages } from '../../queries.ts';
 import { useAction } from '../action.ts';
 import { NewOperatorKey } from './NewOperatorKey.tsx';
 import './operator-keys-texts.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 export function OperatorKeys() {
   const { t } = useTranslation('operator_keys');
-  const actions = useActions();
+  const actions = useRightProps();
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<OperatorKey | null>(null);
   return (
@@ -37,7 +37,7 @@ export function OperatorKeys() {
 
 function KeyList(props: { onRevoke: (key: OperatorKey) => void }) {
   const { t } = useTranslation('operator_keys');
-  const actions = useActions();
+  const actions = useRightProps();
   const found = useOperatorPages('GET /operator-keys', {});
   const columns: Column<OperatorKey>[] = [
     column.plain(t('name'), (row) => (

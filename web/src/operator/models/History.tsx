@@ -5,7 +5,7 @@ import { Dimmed, Heading, Note, RowButton } from '../../components/styles.ts';
 import { When } from '../../components/text.tsx';
 import { useOperatorQuery } from '../../queries.ts';
 import { useAction, usePress } from '../action.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import './catalog-texts.ts';
 import { priceText, routesText } from './sale.ts';
 import { useTranslation } from '../../i18n.ts';
@@ -41,7 +41,7 @@ function Entry({ row, entry }: { row: CatalogRowDetail; entry: ModelHistoryEntry
     return act('PATCH /models/*', { params: { '*': row.id }, body }, t('undone'));
   });
   const { at, by, reason } = entry;
-  const actions = useActions();
+  const actions = useRightProps();
   return (
     <Group
       role="listitem"

@@ -6,7 +6,7 @@ import { ForeignChange, Form, isSame, useDraft } from '../../components/Form.tsx
 import { isAmount, MoneyInput } from '../../components/MoneyInput.tsx';
 import { Dimmed, Heading, Note, PlainButton } from '../../components/styles.ts';
 import { useAction, usePress } from '../action.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { StoppedBy } from '../margin.tsx';
 import './catalog-texts.ts';
 import { StopDialog } from './StopDialog.tsx';
@@ -41,7 +41,7 @@ export function Sale(props: Props) {
 
 function Selling({ row }: { row: CatalogRowDetail }) {
   const { t } = useTranslation('operator_catalog');
-  const actions = useActions();
+  const actions = useRightProps();
   const act = useAction();
   const [isAsking, setAsking] = useState(false);
   const resume = usePress(() => {
@@ -99,7 +99,7 @@ function useChange({ row, reload }: Props, part: 'price' | 'upstreams', done: st
 function PriceEditor(props: Props) {
   const { row } = props;
   const { t } = useTranslation('operator_catalog');
-  const lacks = useActions()('catalog').disabled ?? false;
+  const lacks = useRightProps()('catalog').disabled ?? false;
   const sold = priceForm(row.sold.price);
   const { value: rates, set: setRates, take, isOther } = useDraft(sold);
   const change = useChange(props, 'price', t('price_set', { name: row.name }));
@@ -153,7 +153,7 @@ function rateLabel(name: string, { unit }: CatalogRowDetail, t: Translate): stri
 function RoutesEditor(props: Props) {
   const { row } = props;
   const { t } = useTranslation('operator_catalog');
-  const lacks = useActions()('catalog').disabled ?? false;
+  const lacks = useRightProps()('catalog').disabled ?? false;
   const { value: routes, set: setRoutes, take, isOther } = useDraft(row.sold.upstreams);
   const others = row.filed.upstreams.filter(
     (each) => !routes.some(({ name, model }) => name === each.name && model === each.model),
@@ -267,7 +267,7 @@ function Arrow(props: { label: string; off: boolean; up?: boolean; onClick: () =
 /** The file's value, and a way back to it. */
 function AsFiled({ text, reset }: { text: string; reset: () => Promise<unknown> }) {
   const { t } = useTranslation('operator_catalog');
-  const actions = useActions();
+  const actions = useRightProps();
   const back = usePress(reset);
   return (
     <Group gap="sm" mt="sm">

@@ -17,7 +17,7 @@ import { CardFoot, Dimmed, Heading, RowButton, Dot } from '../../components/styl
 import type { Upstream, UpstreamFigures, UpstreamKey } from '../../api-types.ts';
 import { Percent, Took, Usd, When } from '../../components/text.tsx';
 import { useAction, usePress } from '../action.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { Figure } from '../Figure.tsx';
 import { PlainLink } from '../links.tsx';
 import './upstreams-texts.ts';
@@ -28,7 +28,7 @@ import type { Translate } from '../../texts/format.ts';
 /** One upstream: its state and its actions. */
 export function UpstreamCard({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
-  const actions = useActions();
+  const actions = useRightProps();
   const [isTesting, setTesting] = useState(false);
   return (
     <Card withBorder padding="lg" component="article" aria-label={upstream.name}>
@@ -117,7 +117,7 @@ const allEvents = { hover: true, focus: true, touch: true };
 function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model' }) {
   const { name, model, label } = props;
   const { t } = useTranslation('operator_upstreams');
-  const actions = useActions();
+  const actions = useRightProps();
   const act = useAction();
   const wake = usePress(() => {
     const given = { params: { upstream: name }, body: { model } };

@@ -6,7 +6,7 @@ import { FormModal } from '../../components/FormModal.tsx';
 import { Dimmed, Dot, PlainButton } from '../../components/styles.ts';
 import { When } from '../../components/text.tsx';
 import { useAction, usePress } from '../action.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 import './upstreams-texts.ts';
 
@@ -17,7 +17,7 @@ const colors = { on: 'fare', draining: 'orange', off: 'red' };
 /** Switches an upstream, and sets its key. */
 export function UpstreamControl({ upstream }: { upstream: UpstreamDetail }) {
   const { t } = useTranslation('operator_upstreams');
-  const actions = useActions();
+  const actions = useRightProps();
   const act = useAction();
   const [asked, setAsked] = useState<State | 'key' | null>(null);
   const { name, state, changed, stored_key, variables } = upstream;

@@ -15,7 +15,7 @@ import { offered, useAddress } from '../search.ts';
 import { useOperatorPages } from '../../queries.ts';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import { FilterSelect } from '../../components/list/FilterSelect.tsx';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { ModelName } from '../../requests/model-names.tsx';
 import { useTranslation } from '../../i18n.ts';
 
@@ -70,7 +70,7 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
 
 function Requests({ of, isFiltered }: { of: PagedRows<OpenRequest>; isFiltered: boolean }) {
   const { t } = useTranslation('operator_queue');
-  const actions = useActions();
+  const actions = useRightProps();
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
   const columns: Column<OpenRequest>[] = [
     column.plain(t('request'), ({ request_id, model_id }) => (

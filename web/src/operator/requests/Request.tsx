@@ -8,7 +8,7 @@ import type { OperatorRequest, UpstreamAttempt } from '../../api-types.ts';
 import { Duration, Usd, usePercent, When } from '../../components/text.tsx';
 import { Failure } from '../../components/Failure.tsx';
 import { JsonView } from '../../components/JsonView.tsx';
-import { Part } from '../../components/frame/Part.tsx';
+import { SectionCard } from '../../components/frame/SectionCard.tsx';
 import { Stat } from '../../components/Stat.tsx';
 import { briefUsd, formatUsd } from '../../money.ts';
 import { liveMs } from '../live.ts';
@@ -25,7 +25,7 @@ import {
 import { isFinal } from '../../../../client/src/watch.ts';
 import { leftToRefund, RefundDialog } from './RefundDialog.tsx';
 import './request-texts.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** One request of any account, with the operator's view of it. */
@@ -41,7 +41,7 @@ export function Request() {
 
 function Whole({ request }: { request: OperatorRequest }) {
   const { t } = useTranslation('operator_request');
-  const actions = useActions();
+  const actions = useRightProps();
   const { status, account_id, account_name, email, key } = request;
   const [isRefunding, setRefunding] = useState(false);
   const [first, more] = useFacts(request);
@@ -164,7 +164,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
   // If an attempt's reply ended the request, the attempt has no outcome of its own.
   const none = completed_at === null ? 'under_way' : 'end';
   return (
-    <Part title={t('attempts')}>
+    <SectionCard title={t('attempts')}>
       {attempts.length === 0 && (
         <Dimmed>{t(kind === 'text' ? 'no_attempts_chat' : 'no_attempts')}</Dimmed>
       )}
@@ -205,7 +205,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Oper
           </Stack>
         ))}
       </Stack>
-    </Part>
+    </SectionCard>
   );
 }
 
@@ -247,7 +247,7 @@ function Input({ request: { request_id, kind, cleared_at } }: { request: Operato
     { enabled: shown },
   );
   return (
-    <Part
+    <SectionCard
       title={t('request:input')}
       text={kind === 'text' ? t('request:chat_input') : t('input_text')}
     >
@@ -267,7 +267,7 @@ function Input({ request: { request_id, kind, cleared_at } }: { request: Operato
       )}
       {shown && error && <Failure error={error} retry={() => void refetch()} />}
       {shown && data?.input && <JsonView value={data.input} what={t('request:input')} />}
-    </Part>
+    </SectionCard>
   );
 }
 

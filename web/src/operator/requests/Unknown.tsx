@@ -25,7 +25,7 @@ import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from '../search.ts';
 import './unknown-texts.ts';
 import { useOperatorPages } from '../../queries.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { ModelName } from '../../requests/model-names.tsx';
 import { useTranslation } from '../../i18n.ts';
 
@@ -92,7 +92,7 @@ export function Unknown() {
 
 function Sums(props: { sums: UnknownOutcomes[]; onResolve: (sum: UnknownOutcomes) => void }) {
   const { t } = useTranslation('operator_unknown');
-  const actions = useActions();
+  const actions = useRightProps();
   return (
     <section>
       <Heading mb="sm">{t('by_upstream')}</Heading>
@@ -143,7 +143,7 @@ function OutcomeCard(props: {
 }) {
   const { t } = useTranslation('operator_unknown');
   const { outcome, onResolve } = props;
-  const actions = useActions();
+  const actions = useRightProps();
   const { resolution } = outcome;
   return (
     <Card withBorder padding="lg" role="listitem">

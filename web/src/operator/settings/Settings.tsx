@@ -10,7 +10,7 @@ import { SearchField } from '../../components/list/SearchField.tsx';
 import { Dimmed, Heading } from '../../components/styles.ts';
 import { useOperatorQuery } from '../../queries.ts';
 import { useAction } from '../action.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useAddress } from '../search.ts';
 import { useTranslation } from '../../i18n.ts';
 import { IconAdjustments } from '@tabler/icons-react';
@@ -54,7 +54,7 @@ function BannerForm(props: {
   const { of, reload } = props;
   const { t } = useTranslation('operator_settings');
   const act = useAction();
-  const actions = useActions();
+  const actions = useRightProps();
   const theirs = textsOf(of);
   const { value, set: setValue, take, isOther } = useDraft(theirs);
   const lacks = actions('catalog');

@@ -14,14 +14,14 @@ import { NewVouchers } from './NewVouchers.tsx';
 import { useOperatorPages } from '../../queries.ts';
 import { type PagedRows, PagedList } from '../../components/list/PagedList.tsx';
 import './vouchers-texts.ts';
-import { useActions } from '../rights.ts';
+import { useRightProps } from '../rights.ts';
 import { useTranslation } from '../../i18n.ts';
 
 const colors = { open: 'fare', redeemed: 'blue', void: 'red', expired: 'gray' };
 
 export function Vouchers() {
   const { t } = useTranslation('operator_vouchers');
-  const actions = useActions();
+  const actions = useRightProps();
   const [making, { open, close }] = useDisclosure(false);
   const [chosen, setChosen] = useState<Voucher | null>(null);
   const found = useOperatorPages('GET /vouchers', {});
@@ -41,7 +41,7 @@ export function Vouchers() {
 
 function VoucherList(props: { of: PagedRows<Voucher>; onVoid: (voucher: Voucher) => void }) {
   const { t } = useTranslation('operator_vouchers');
-  const actions = useActions();
+  const actions = useRightProps();
   const columns: Column<Voucher>[] = [
     column.plain(t('common:code'), (row) => (
       <Stack gap={0}>

@@ -7,7 +7,7 @@ import { createStore, type Store } from '../../store.ts';
 /** Submits that have not become a request. Unanswered ones outlast the page, but not the tab. */
 
 /** One submit, until the service accepts it or the user drops it. */
-export interface Press {
+export interface PendingSubmit {
   /** The Idempotency-Key: sent several times, it is still one request. */
   key: string;
   model_id: string;
@@ -17,12 +17,12 @@ export interface Press {
   isSending: boolean;
 }
 
-type Change = (before: Press[]) => Press[];
+type Change = (before: PendingSubmit[]) => PendingSubmit[];
 
-const stores = new Map<string, Store<Press[]>>();
+const stores = new Map<string, Store<PendingSubmit[]>>();
 
 /** The submits of one form, newest first. They are kept when the component unmounts. */
-export function useStoredPresses(place: string): [Press[], (change: Change) => void] {
+export function useStoredPresses(place: string): [PendingSubmit[], (change: Change) => void] {
   const store = storeOf(place);
   const change = useCallback(
     (change: Change) => {
@@ -34,7 +34,7 @@ export function useStoredPresses(place: string): [Press[], (change: Change) => v
   return [store.use(), change];
 }
 
-function storeOf(place: string): Store<Press[]> {
+function storeOf(place: string): Store<PendingSubmit[]> {
   const known = stores.get(place);
   if (known) return known;
   const store = createStore(readPresses(place));
@@ -43,7 +43,7 @@ function storeOf(place: string): Store<Press[]> {
 }
 
 /** Whether the service refused the submit, so that no request exists under its key. */
-export function isRefused({ error }: Pick<Press, 'error'>): boolean {
+export function isRefused({ error }: Pick<PendingSubmit, 'error'>): boolean {
   return error !== null && !isLost(error);
 }
 
@@ -52,7 +52,7 @@ export function isLost(error: unknown): boolean {
   return !(error instanceof ApiFailure) || [500, 502, 504].includes(error.status);
 }
 
-function write(place: string, presses: Press[]): void {
+function write(place: string, presses: PendingSubmit[]): void {
   const open = presses.filter((press) => !isRefused(press));
   try {
     if (open.length === 0) sessionStorage.removeItem(place);
@@ -77,12 +77,12 @@ function write(place: string, presses: Press[]): void {
  * Reads stored submits. If a reply was on its way when the document closed, it is lost until the
  * submit is sent again.
  */
-function readPresses(place: string): Press[] {
+function readPresses(place: string): PendingSubmit[] {
   try {
     const text = sessionStorage.getItem(place) ?? '[]';
     // This module wrote it.
-    const kept = exactJson(text) as (Pick<Press, 'key' | 'input' | 'shown_usd_micro'> &
-      Partial<Press>)[];
+    const kept = exactJson(text) as (Pick<PendingSubmit, 'key' | 'input' | 'shown_usd_micro'> &
+      Partial<PendingSubmit>)[];
     // An earlier version stored no model; its only places were those of one model, named last.
     const model_id = place.split(' ').at(-1)!;
     return kept.map((press) => ({

@@ -2,11 +2,11 @@ import { Alert, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { messageOf } from '../../components/Failure.tsx';
 import { Dimmed, RowButton } from '../../components/styles.ts';
-import { isLost, type Press } from '../form/presses.ts';
+import { isLost, type PendingSubmit } from '../form/pending-submits.ts';
 import { useTranslation } from '../../i18n.ts';
 
 /** A submit that was refused, or whose reply was lost. */
-export function Refused(props: { press: Press; again: () => void; drop: () => void }) {
+export function Refused(props: { press: PendingSubmit; again: () => void; drop: () => void }) {
   const { press, again, drop } = props;
   const { t } = useTranslation('studio');
   const isOpen = isLost(press.error);

@@ -16,7 +16,7 @@ import { Failure } from '../../components/Failure.tsx';
 import { Empty } from '../../components/list/Empty.tsx';
 import { Note } from '../../components/styles.ts';
 import { useRequest } from '../../requests/request-data.ts';
-import type { Press } from '../form/presses.ts';
+import type { PendingSubmit } from '../form/pending-submits.ts';
 import { Refused } from './Refused.tsx';
 import { Result } from './Result.tsx';
 import { RunButtons, type RunActions } from './RunButtons.tsx';
@@ -32,9 +32,9 @@ const UseAsInput = lazy(() => import('./UseAsInput.tsx'));
 
 interface Props {
   model: Model;
-  presses: Press[];
-  again: (press: Press) => void;
-  drop: (press: Press) => void;
+  presses: PendingSubmit[];
+  again: (press: PendingSubmit) => void;
+  drop: (press: PendingSubmit) => void;
   actions: RunActions;
   /** The run to show; null: the newest. */
   chosen: string | null;

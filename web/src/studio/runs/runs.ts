@@ -14,7 +14,12 @@ import { usePage } from '../../dashboard/requests/requests-data.ts';
 import { useReload } from '../../queries.ts';
 import { useAccount, useAccountPath } from '../../session.tsx';
 import type { Input } from '../form/draft.ts';
-import { isLost, isRefused, useStoredPresses, type Press } from '../form/presses.ts';
+import {
+  isLost,
+  isRefused,
+  useStoredPresses,
+  type PendingSubmit,
+} from '../form/pending-submits.ts';
 
 /** Runs of models: submits, and the requests that they become. The service stores those. */
 
@@ -44,7 +49,7 @@ interface Events {
 }
 
 /** Submits of one form and their states, newest first. `place`: the form's name in this tab. */
-export function usePresses(place: string, { onPriced, onAccepted }: Events) {
+export function usePendingSubmits(place: string, { onPriced, onAccepted }: Events) {
   const { account_id } = useAccount();
   const [presses, setPresses] = useStoredPresses(`farebox-presses ${account_id} ${place}`);
   const path = useAccountPath();
@@ -55,14 +60,14 @@ export function usePresses(place: string, { onPriced, onAccepted }: Events) {
     () => () => setPresses((all) => all.filter((press) => !isRefused(press))),
     [setPresses],
   );
-  const change = (key: string, with_: Partial<Press> | null) =>
+  const change = (key: string, with_: Partial<PendingSubmit> | null) =>
     setPresses((all) =>
       all.flatMap((each) =>
         each.key !== key ? [each] : with_ === null ? [] : [{ ...each, ...with_ }],
       ),
     );
 
-  const deliver = async (press: Press) => {
+  const deliver = async (press: PendingSubmit) => {
     change(press.key, { isSending: true, error: null });
     try {
       const submitted = await submit(path(`/v1/queue/${inPath(press.model_id)}`), press);
@@ -80,7 +85,7 @@ export function usePresses(place: string, { onPriced, onAccepted }: Events) {
   return {
     presses,
     press: (model_id: string, input: Input, shown_usd_micro: string | undefined) => {
-      const press: Press = {
+      const press: PendingSubmit = {
         key: `studio-${newKey()}`,
         model_id,
         input,
@@ -91,13 +96,13 @@ export function usePresses(place: string, { onPriced, onAccepted }: Events) {
       setPresses((all) => [press, ...all]);
       void deliver(press);
     },
-    again: (press: Press) => void deliver(press),
-    drop: ({ key }: Press) => change(key, null),
+    again: (press: PendingSubmit) => void deliver(press),
+    drop: ({ key }: PendingSubmit) => change(key, null),
   };
 }
 
 /** Submits, and repeats that if the reply was lost: the Idempotency-Key makes it harmless. */
-async function submit(address: string, { key, input }: Press): Promise<QueuedRequest> {
+async function submit(address: string, { key, input }: PendingSubmit): Promise<QueuedRequest> {
   for (const [i, pauseMs] of tries.entries()) {
     if (pauseMs > 0) await pause(pauseMs);
     try {
