@@ -53,8 +53,12 @@ export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
+/** Made many times in a call, so without lists between. A field `__proto__` would become none. */
 export function givenFields(fields: Json): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+  const given: Json = {};
+  for (const name of Object.keys(fields))
+    if (isGiven(fields[name]) && name !== '__proto__') given[name] = fields[name];
+  return given;
 }
 
 export function isFilled(value: unknown): value is string {
