@@ -213,10 +213,10 @@ export function blamesInput(error: Json | null, message: string): boolean {
 export function retryAfterMs(headers: Record<string, string>, nowMs: number): number | null {
   const ms = Number(headers['retry-after-ms'] ?? headers['x-ms-retry-after-ms'] ?? NaN);
   if (ms >= 0) return ms;
-  const text = headers['retry-after'];
-  if (text === undefined || text.trim() === '') return null;
+  const text = headers['retry-after']?.trim().slice(0, 64) ?? '';
+  if (text === '') return null;
   const [, number, unit = 's'] =
-    /^\s*([\d.]+)\s*(ms|s|m)?(?:ec(?:ond)?s?|in(?:ute)?s?)?\s*(?:,|$)/i.exec(text) ?? [];
+    /^\+?([\d.]+) *(ms|s|m)?(?:ec(?:ond)?s?|in(?:ute)?s?)? *(?:,|$)/i.exec(text) ?? [];
   const unitMs = { ms: 1, s: 1000, m: 60_000 }[unit.toLowerCase()] ?? NaN;
   if (Number(number) >= 0) return Number(number) * unitMs;
   const at = Date.parse(text);

@@ -120,7 +120,7 @@ const tooLongWords: readonly RegExp[] = [
   /prompt (length \([\d.]+\), .{0,40}should not exceed|has \d+ tokens, but the limit)/i,
   /request exceeded model token limit/i,
   /context length is only \d|only handle up to \d+ tokens|exceeds max_model_len|configured context size is \d/i,
-  /tokens in request more than max|reached its maximum context|conversation (is )?too long|^the message you submitted was too long/i,
+  /(?<!max_)tokens in request more than max|reached its maximum context|^(the |this |your )?conversation (is )?too long|^the message you submitted was too long/i,
   /(输入|请求)(内容)?(长度超过模型|过长)/,
   /context the overflows|keep from the initial prompt is greater/i,
 ];

@@ -66,6 +66,7 @@ const ofCalls: object[] = [
   { message: 'Unknown model parameter: foo' },
   { message: 'Model is not available for requests with more than 10 images' },
   { message: 'Model model-wild is not enabled for function calling.' },
+  { message: 'Model model-wild is not loaded for image inputs' },
   { message: 'model-wild is not available in your request format.' },
 ];
 for (const error of ofCalls)
@@ -101,13 +102,17 @@ const by403: [body: object, why: string][] = [
   [{ error: { message: 'Your API key has exceeded its monthly quota.' } }, 'busy'],
   [{ error: { message: 'The API key has hit its rate limit' } }, 'busy'],
   [{ error: { message: 'Daily request quota reached for this API key' } }, 'busy'],
-  [{ error: { message: 'API key disabled: the quota is used up' } }, 'busy'],
   [{ error: { message: 'Monthly spend limit reached for this API key' } }, 'account'],
   [{ error: { message: 'You have run out of credits for this API key' } }, 'account'],
   [{ error: { message: 'API Key 额度不足' } }, 'account'],
   [{ error: { message: 'token quota is not enough, token remain quota: $0.1' } }, 'account'],
   [{ error: { message: 'Your API key is invalid, or its quota is exhausted' } }, 'credential'],
   [{ error: { message: 'Your API key may not read quotas' } }, 'credential'],
+  [
+    { error: { message: 'Your API key does not have permission. IP allow list exceeded' } },
+    'credential',
+  ],
+  [{ error: { message: 'API key limit exceeded' } }, 'account'],
   [{ error: { code: 'invalid_api_key', message: 'Your key has no quota.' } }, 'credential'],
   [{ __type: 'AccessDeniedException', message: 'Not authorized.' }, 'credential'],
 ];

@@ -165,7 +165,7 @@ const lacksWords = new RegExp(
 const notSupported =
   /^["'`]?( model)? is not (a valid model id\b|supported(\W*$| (by any provider|when using codex)\b))/i;
 const notThere =
-  /^["'`]?( model)? (is )?not (found|loaded|(available in|enabled for) (your|this) (account|api key|country|key|location|organi[sz]ation|plan|project|region|subscription|team|tier))\b/i;
+  /^["'`]?( model)? (is )?not ((found|loaded)\b(?! (for|in the|if|when|with)\b)|(available in|enabled for) (your|this) (account|api key|country|key|location|organi[sz]ation|plan|project|region|subscription|team|tier)\b)/i;
 /** Gateways write the path that was called, or names of errors, before such words. */
 const prefix = /^(\/[\w/]+: |[\w.]+: |An error occurred \(\w+\) when calling the [^:]{1,80}: )+/;
 
@@ -174,7 +174,7 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   [
     402,
     /insufficient_?(\w+_)?(quota|balance|credits?|funds)|arrearage|billing|payment_required|overdue|exceeded_current_quota|budget_?exceeded|freetieronly|credit_limit|not_enough_(balance|quota)|(pack|charge_?resource)_?exhausted|service_?not_?activated|blocked_api_access/i,
-    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota(?![^]*\bretry in \d)|your team \S+ has (either )?used all available credits|((user|token) quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
+    /^(insufficient (\w+ )?(balance|credits?|funds|quota)|your credit balance|you have exceeded your (\w+ ){0,3}credits|(sorry, )?your account balance|you have reached your specified api usage|this request would exceed your [\w' ]{1,40}usage limit|billing account for |your newly created team doesn't have any credits|gemini api free tier|access denied, please make sure your account|account \S+ is suspended|you exceeded your current quota(?!(?![^]*\blimit: 0\b)[^]*\bretry in \d)|your team \S+ has (either )?used all available credits|((user|token) quota|pre-consumed quota) (is not enough|failed)|you're out of extra usage|third-party apps now draw|the long context beta is not|余额不足|您的账户已欠费|用户额度不足|该令牌额度已用尽|预扣费额度失败)/i,
   ],
   [
     401,
@@ -188,16 +188,16 @@ const blames: readonly [status: number, codes: RegExp, words: RegExp][] = [
   ],
   [
     503,
-    /overloaded|slow_?down|unavailable|capacity_exceeded|not_?ready|engine_?dead/i,
+    /overloaded|\bslow_?down\b|unavailable|capacity_exceeded|not_?ready|engine_?dead/i,
     /^over capacity|^upstream service unavailable|访问量过大|负载已饱和|^the model has crashed|^request id \S+ (is )?already running/i,
   ],
 ];
 
 /** Statuses that servers also give for other reasons than the call's. */
 const unclear = new Set([400, 404, 412, 424, 498, 500, 502, 504]);
-/** Names a key and a limit that was reached, and does not call the key itself wrong. */
+/** Names a key and a limit that was reached, and blames neither the key itself nor the call. */
 const ofKeyLimit =
-  /^(?!.*\b(?:invalid|incorrect|expired|revoked)\b)(?=.*(?:\b(?:api[ -]?key|(?:this|your|the) (?:key|token))\b|令牌)).*(?:(?:exceed|reach|exhaust|used up|(?:ran|run|is) out of|\bhit\b|no remaining).{0,60}(?:quota|limit|budget|credit|balance)|(?:quota|limit|budget|credit|balance|额度|余额).{0,60}(?:exceed|reach|exhaust|used up|not enough|不足|用尽))/is;
+  /^(?!.*(?:invalid|incorrect|expired|revoked|disabled|permission|allow|polic|flagged|prompt|context|max_tokens|key limit))(?=.*(?:\b(?:api[ -]?key|(?:this|your) (?:key|token)|the key)\b|令牌)).*(?:(?:exceed|reach|exhaust|used up|(?:ran|run|is) out of|\bhit\b|no remaining).{0,60}(?:quota|limit|budget|credit|balance)|(?:quota|limit|budget|credit|balance|额度|余额).{0,60}(?:exceed|reach|exhaust|used up|not enough|不足|用尽))/is;
 const ofMoney = /spend|budget|credit|balance|额度|余额/i;
 /** Statuses that an error by 403 may mean although the key is right. */
 const ofQuotas = [402, 429];
