@@ -121,6 +121,11 @@ export class LooseJson {
   /** Adds signs of a text, or an escape. Half a character alone is none, and clients fail at it. */
   #addText(text: string): void {
     const half = this.#half;
+    // Only a sign or an escape is a half.
+    if (half === '' && text.length > 6) {
+      this.#strict += text;
+      return;
+    }
     const isSecond = secondHalf.test(text);
     this.#half = firstHalf.test(text) ? text : '';
     if (half !== '' && isSecond)
