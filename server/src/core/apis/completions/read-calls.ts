@@ -20,7 +20,8 @@ export function callPieces(calls: Calls) {
   function callOf(piece: SentCall, index: number | null, known: number): OpenCall | undefined {
     const ofId = byId.get(piece.id);
     const there = index === null ? (ofId ?? last) : byIndex.get(index);
-    if (there !== undefined && goesOn(there, piece, ofId !== undefined)) return there;
+    const isOwnId = ofId?.id === piece.id;
+    if (there !== undefined && goesOn(there, piece, isOwnId, index !== null)) return there;
     // Some servers count the index on within a call.
     if (!there && piece.id + piece.name === '' && last?.isComplete() === false) return last;
     const isAgain = (call: OpenCall) => calls.all.indexOf(call) < known && isRepeat(call, piece);
@@ -35,8 +36,7 @@ export function callPieces(calls: Calls) {
     // A value that grows is compared as it is merged.
     if (!last || (!(piece.isValue && last.isValue()) && isRepeat(last, piece))) return;
     last.add(piece);
-    // Pieces of several calls may have the same id, when it is that of none.
-    if (piece.id !== '' && last.id === piece.id && !byId.has(piece.id)) byId.set(piece.id, last);
+    if (piece.id !== '' && !byId.has(piece.id)) byId.set(piece.id, last);
   }
 
   function addPieces(all: SentCall[], list: Json[]): void {
@@ -102,11 +102,15 @@ function sentCall(piece: Json): SentCall {
   };
 }
 
-/** Whether a piece belongs to the call that its id and index lead to. */
-function goesOn(call: OpenCall, sent: SentCall, isKnownId: boolean): boolean {
+/**
+ * Whether a piece belongs to the call that its id and index lead to. `isOwnId`: its id is that of
+ * another call, and not of none, as in servers that give the pieces of all calls the same id.
+ */
+function goesOn(call: OpenCall, sent: SentCall, isOwnId: boolean, isPlaced: boolean): boolean {
+  if (isPlaced && sent.name + sent.input === '') return true;
   const hasOtherId = sent.id !== '' && call.id !== '' && sent.id !== call.id;
   const isRest = sent.name === '' || (sent.name === call.name && /^\s*[^{\s]/.test(sent.input));
-  if (hasOtherId) return !isKnownId && isRest && !call.isComplete();
+  if (hasOtherId) return !isOwnId && isRest && !call.isComplete();
   if (sent.name === '' || call.name === '') return true;
   // A name may come in pieces, before any input.
   if (sent.name !== call.name)

@@ -83,7 +83,7 @@ export const completionsReader: OpenReader = (context, tell) => {
 /** Whether a message has pictures, for which a chat has no place. */
 function showsPictures({ images, content }: Json): boolean {
   const isPicture = (part: unknown) => /image/.test(pieces.textOf(objectOf(part).type));
-  return itemsOf(images).length > 0 || itemsOf(content).some(isPicture);
+  return itemsOf(images).some(isObject) || itemsOf(content).some(isPicture);
 }
 
 /** The error of a choice, or in Groq's own field; null if there is none. */
@@ -146,8 +146,9 @@ function messageReader(context: ReplyContext, say: EmitEvent) {
     hasCalls: () => tools !== null && tools.calls.all.length > 0,
     /** The reason of the end, from what is told of it. */
     end(told: FinishReason | null): FinishReason {
-      const isSilent = Object.values(texts).every((text) => text.textSoFar() === '');
-      if (hasPictures && isSilent && tools === null && !thoughts.hasAny())
+      const isSilent = Object.values(texts).every((text) => text.textSoFar().trim() === '');
+      const isWhole = told === null || told === 'stop';
+      if (hasPictures && isWhole && isSilent && !this.hasCalls() && !thoughts.hasAny())
         throw failedReply('the model answered with nothing but pictures');
       return (tools ?? openTools()).calls.end(told);
     },

@@ -122,7 +122,7 @@ function plainTool(tool: unknown): unknown {
   if (!isObject(tool) || tool.type !== 'function') return tool;
   const { type: _, function: inner, ...beside } = tool;
   const { parameters, ...own }: Json = { ...beside, ...objectOf(inner) };
-  return { input_schema: parameters ?? anyObject, ...own };
+  return { ...own, input_schema: own.input_schema ?? parameters ?? anyObject };
 }
 
 function readTool(tool: Json, i: number): Tool {

@@ -136,7 +136,8 @@ function replyBlocks(calls: Calls, say: EmitEvent) {
       if (last === undefined) begin(index, {});
       if (last) addTo(last, delta);
       // Some servers give the input the index of the text before the call.
-      if (last?.hasOwnInput === false) lastCall?.call?.add(inputOf(delta));
+      if (last?.hasOwnInput === false && calls.all.length === 1)
+        lastCall?.call?.add(inputOf(delta));
     },
     end(index: number | null): void {
       const block = blocks.get(index) ?? last;

@@ -138,13 +138,13 @@ function openCall(begin: (sent: SentCall) => InputReader) {
     /** Adds an input of which pieces may have come. */
     addWhole: (sent: SentCall) => take(sent, restOf(textSoFar(), sent.input)),
     isComplete: (): boolean => reader?.isComplete() ?? false,
-    hasInput: (): boolean =>
-      reader === null ? own.input !== '' : reader.isComplete() || reader.text() !== '',
+    hasInput: (): boolean => reader?.isComplete() === true || textSoFar() !== '',
     mayBecome: (input: string): boolean => reader?.mayBecome?.(input) ?? false,
     /** Whether its input lacks its end. `mayBeEmpty`: an empty one is whole. */
     isCut(mayBeEmpty: boolean): boolean {
       if (textSoFar() === '') return !mayBeEmpty && !hasEnded && own.name !== '';
-      return reader?.isOpen() === true || objectsIn(rest, callsMax).isOpen;
+      const unread = reader === null && nameIn(own.id) !== '' ? own.input : rest;
+      return reader?.isOpen() === true || objectsIn(unread, callsMax).isOpen;
     },
     begin: () => open(),
     end(): void {
@@ -160,7 +160,7 @@ function openCall(begin: (sent: SentCall) => InputReader) {
       }
     },
     cut(): void {
-      open();
+      open(nameIn(own.id));
       if (!hasEnded) reader?.cut();
     },
   };

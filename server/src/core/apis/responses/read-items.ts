@@ -75,7 +75,10 @@ export function replyItems(readers: Readers) {
     addText(place: ItemFacts, kind: string, index: number | null, sent: SentText): void {
       if (recent === null || !isSamePlace(recent, place))
         recent = { ...place, item: find(place) ?? open(place) };
-      if (recent.item) begun.delete(recent.item);
+      // Ids change from event to event, so the text may be that of any message.
+      for (const each of begun.keys())
+        if (each === recent.item || (place.type === 'message' && each.place.type === 'message'))
+          begun.delete(each);
       recent.item?.addText(kind, index, sent);
     },
     addWhole(own: Json, at: number | null): void {
